@@ -19,8 +19,8 @@ enum SOSAssembly: Assembly {
 
     /// A wrong value is refused: see `refuses`.
     static func place(in environment: [String: String]) -> ServicePlace {
-        let place = environment[SettingsReader.variable(for: "sos.place")].flatMap(Place.init(rawValue:)) ?? .first
-        return ServicePlace(peer: place.peer, httpPort: place.httpPort)
+        let role = environment[SettingsReader.variable(for: "sos.place")].flatMap(PairRole.init(rawValue:)) ?? .first
+        return ServicePlace(peer: role.peer, httpPort: role.httpPort)
     }
 
     static func settings(_ reader: inout SettingsReader) -> Settings {
@@ -141,7 +141,7 @@ struct SOSModule: Sendable {
             settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: asker, ear: ear,
             signing: secrets.signing, on: runtime, port: { await server.boundPort })
         BusRoutes(
-            supervision: supervision, store: store, enrolment: enrolment, answers: answers, canary: watch.canary, place: pair.place,
+            supervision: supervision, store: store, enrolment: enrolment, answers: answers, canary: watch.canary, role: pair.role,
             anchors: anchors
         ).register(in: &methods)
         calling.routes(dispatcher, answers).register(in: &methods)
@@ -152,7 +152,7 @@ struct SOSModule: Sendable {
         let hasForgotten = try await store.hasForgotten()
         await supervision.noteStore(wasPutBack: hasForgotten)
         // A copy may be older than the second dispatcher's first confirmation: who has forgotten asks whether or not it knows of another.
-        await link.begin(waiting: try await store.hasOther(pair.place), asks: hasForgotten || !memory.unreadable.isEmpty)
+        await link.begin(waiting: try await store.hasOther(pair.role), asks: hasForgotten || !memory.unreadable.isEmpty)
         await dispatcher.resume()
         await supervision.resume(memory)
         await supervision.saySubscriptions(said: memory.saidSubscribed)
@@ -185,7 +185,7 @@ struct SOSModule: Sendable {
                 ClosedLast { await supervision.stop() },
                 server,
             ] + hearing + (try watch.services(link))
-            + (pair.place.speaks ? [Background(fitting.run), Background(drills.keepSchedule)] : [])
+            + (pair.role.speaks ? [Background(fitting.run), Background(drills.keepSchedule)] : [])
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
         (self.server, self.people, token, self.pair, canary) = (server, people, secrets.token, pair.state, watch.canary)
         (self.tokens, self.messages, self.reminders, self.fitting) = (tokens, people.messages, reminders, fitting)

@@ -13,7 +13,7 @@ struct BusRoutes: Sendable {
     let enrolment: Enrolment
     let answers: StoredAnswers
     let canary: Canary
-    let place: Place
+    let role: PairRole
     let anchors: AuditAnchors
 
     func register(in methods: inout Methods) {
@@ -67,7 +67,7 @@ struct BusRoutes: Sendable {
         let (counts, since) = try await canary.counts(hours: request.hours)
         let last = await canary.last
         return ReadAvailability.Reply(
-            dispatcher: place.peer, since: since, ok: counts.ok, late: counts.late, missed: counts.missed, lastAt: last?.at,
+            dispatcher: role.peer, since: since, ok: counts.ok, late: counts.late, missed: counts.missed, lastAt: last?.at,
             last: last?.outcome.word)
     }
 

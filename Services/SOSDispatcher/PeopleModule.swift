@@ -20,7 +20,7 @@ struct PeopleModule: Sendable {
         supervision: SupervisionService, pair: PairState, clock: SteadyClock
     ) async throws {
         var escalation = settings.escalation
-        if pair.place == .second { escalation.lead = ContactEscalation.lead }
+        if pair.role == .second { escalation.lead = ContactEscalation.lead }
         let notifier = try await runtime.client(of: .notifier)
         let hand: MessageOutbox.Hand = { message in
             // The notifier answers after its commit, which on a busy disk may take longer than a quick question's 250 ms.

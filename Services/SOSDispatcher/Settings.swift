@@ -29,7 +29,7 @@ struct WatchSettings: Sendable {
 /// same (`SOSAssembly.refuses`). Medical advice is the operator's to take; the defaults are the requirements'.
 struct Settings: Sendable {
     /// Which of the two dispatchers this is; `SOSAssembly.place` reads the same.
-    var place: Place
+    var role: PairRole
     /// How contacts' numbers are read, and whom pages say to call.
     var country: Country
     var watch: WatchSettings
@@ -62,7 +62,7 @@ struct Settings: Sendable {
     var auditAnchors: URL?
 
     init(_ reader: inout SettingsReader) {
-        place = reader.read(
+        role = reader.read(
             .choice("sos.place", default: .first, "Which of two dispatchers this is; the second calls where the first does not."))
         country = CountrySettings(&reader).country
         watch = WatchSettings(&reader)

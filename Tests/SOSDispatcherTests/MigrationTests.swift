@@ -39,7 +39,7 @@ struct MigrationTests {
             }
             await old.close()
             let new = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
-            let pair = PairTables(place: .first, keys: keys, own: .random())
+            let pair = PairTables(role: .first, keys: keys, own: .random())
             let memory = try SOSStore(new, keys: keys, pair: pair, logger: Running.quiet).load()
             let file = try #require(memory.outboxes[EmergencyID(bits: 3)]?.outbox)
             let line = try #require(file.lines[Integrator.configuredID])

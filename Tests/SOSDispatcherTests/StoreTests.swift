@@ -27,7 +27,7 @@ private func withStore(in folder: URL, _ body: (SOSStore) async throws -> Void) 
     let runtime = try Stage.runtime(.sosDispatcher, folder, [:])
     let database = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
     let keys = try runtime.openPersonKeys()
-    let pair = PairTables(place: .first, keys: keys, own: .random())
+    let pair = PairTables(role: .first, keys: keys, own: .random())
     try await body(SOSStore(database, keys: keys, pair: pair, logger: Running.quiet))
     await database.close()
     await keys.close()
@@ -142,13 +142,13 @@ struct StoreTests {
                 let heard = PairFact.answered(GivenAnswer(person: Self.person, emergency: emergency.id, answer: .fine, afterMs: 4))
                 (later.told, later.heard) = ([said], [heard])
                 let streams = try await store.save(later).map(\.header.stream)
-                #expect(streams.sorted() == ["dispatches.milan", Place.first.stream].sorted())
+                #expect(streams.sorted() == ["dispatches.milan", PairRole.first.stream].sorted())
 
                 let memory = try store.load()
                 #expect(memory.pair.heard == [heard])
                 #expect(memory.outboxes[emergency.id]?.outbox.latestAlert?.body == Array(text.utf8), "it goes on after a start")
                 let (told, replayed, sealed) = try await store.store.read { db in
-                    let row = try #require(try StreamLog().rows(db, Place.first.stream, from: 1, limit: 1).first)
+                    let row = try #require(try StreamLog().rows(db, PairRole.first.stream, from: 1, limit: 1).first)
                     let sealed = try Data.fetchAll(db, sql: "SELECT sealed FROM dispatch_outbox UNION ALL SELECT sealed FROM pair_heard")
                     return (try store.pair.render(row), try store.dispatchPayload(db, id), sealed + [Data(row.body)])
                 }
@@ -170,7 +170,7 @@ struct StoreTests {
             batch.told = [.settings(stays), .settings(left)]
             #expect(try await store.save(batch).count == 1)
             let told = try await store.store.read { db in
-                let row = try #require(try StreamLog().rows(db, Place.first.stream, from: 1, limit: 2).first)
+                let row = try #require(try StreamLog().rows(db, PairRole.first.stream, from: 1, limit: 2).first)
                 return try store.pair.render(row).flatMap(PairFact.read)
             }
             #expect(told == .settings(left))

@@ -20,7 +20,7 @@ struct AuditAnchors: SupervisionEventConsumer {
 
     let store: Store
     let signing: SigningKey
-    let place: Place
+    let role: PairRole
     let pair: PairState
     /// nil: none.
     let file: URL?
@@ -29,13 +29,13 @@ struct AuditAnchors: SupervisionEventConsumer {
 
     init(store: Store, signing: SigningKey, pair: PairState, file: URL?, logger: Logger) {
         (self.store, self.signing, self.pair, self.file, self.logger) = (store, signing, pair, file, logger)
-        place = pair.place
+        role = pair.role
         pair.on(
             Self.kind,
             PairState.Neighbour(
-                snapshot: { [place] db in try AuditAnchorStore.newest(db, of: place.peer.name).map { [try $0.line()] } ?? [] },
-                apply: { [signing, place] db, line in
-                    guard let anchor = AuditAnchor(line: line), anchor.peer == place.other.peer.name,
+                snapshot: { [role] db in try AuditAnchorStore.newest(db, of: role.peer.name).map { [try $0.line()] } ?? [] },
+                apply: { [signing, role] db, line in
+                    guard let anchor = AuditAnchor(line: line), anchor.peer == role.other.peer.name,
                         AuditAnchors.isGenuine(anchor, signing.publicKey)
                     else { return }
                     try AuditAnchorStore.keep(db, anchor)
@@ -60,10 +60,10 @@ struct AuditAnchors: SupervisionEventConsumer {
     }
 
     func anchor(at now: Timestamp) async throws {
-        let anchor = try await store.write { [signing, place] db in
+        let anchor = try await store.write { [signing, role] db in
             let (rows, head) = try AuditAnchorStore.head(db)
-            let number = (try AuditAnchorStore.newest(db, of: place.peer.name)?.number ?? 0) + 1
-            var anchor = AuditAnchor(at: now, head: head, number: number, peer: place.peer.name, rows: rows)
+            let number = (try AuditAnchorStore.newest(db, of: role.peer.name)?.number ?? 0) + 1
+            var anchor = AuditAnchor(at: now, head: head, number: number, peer: role.peer.name, rows: rows)
             anchor.signature = Base64URL.encode(try signing.sign(anchor.content))
             try AuditAnchorStore.keep(db, anchor)
             return anchor
@@ -91,9 +91,9 @@ struct AuditAnchors: SupervisionEventConsumer {
     /// Recomputes the chain and holds it against anchors from elsewhere, this dispatcher's own, and the rows of emergencies.
     func verify(_ lines: [String], except canary: PersonID?) async throws -> VerifyAudit.Reply {
         let key = signing.publicKey
-        return try await store.read { [place] db in
-            let own = try AuditAnchorStore.lines(db, of: place.peer.name)
-            let named = (lines + own).compactMap(AuditAnchor.init(line:)).filter { $0.peer == place.peer.name }
+        return try await store.read { [role] db in
+            let own = try AuditAnchorStore.lines(db, of: role.peer.name)
+            let named = (lines + own).compactMap(AuditAnchor.init(line:)).filter { $0.peer == role.peer.name }
             let anchors = named.filter { AuditAnchors.isGenuine($0, key) }
             let (verifier, heads) = try AuditStore.verify(db, headsAt: Set(anchors.map(\.rows)))
             var faults = anchors.sorted { $0.number < $1.number }.compactMap { anchor in
@@ -104,7 +104,7 @@ struct AuditAnchors: SupervisionEventConsumer {
             faults += try AuditAnchorStore.disagreements(db, except: canary, limit: Self.mostFaults)
             return VerifyAudit.Reply(
                 rows: verifier.rows, firstBroken: verifier.firstBroken, head: verifier.headText, faults: faults, checked: anchors.count,
-                anchorsOfOther: try AuditAnchorStore.lines(db, of: place.other.peer.name))
+                anchorsOfOther: try AuditAnchorStore.lines(db, of: role.other.peer.name))
         }
     }
 }

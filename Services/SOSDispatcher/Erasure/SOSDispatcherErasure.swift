@@ -33,7 +33,7 @@ struct SOSDispatcherErasure: Sendable {
         let consent = try await runtime.client(of: .consent)
         return ErasureFollower(of: runtime.peer, store: store.store, keys: keys, steps: steps, logger: runtime.logger) { own in
             var confirmation = own
-            switch pair.place {
+            switch pair.role {
             case .second:
                 var batch = StoreBatch()
                 batch.told = [.erased(own.erasure, own.stores)]
@@ -55,7 +55,7 @@ struct SOSDispatcherErasure: Sendable {
             delete: { [table] db, order in try table.erase(db, order.person, scope: order.scope) },
             streams: { order in
                 let said = StreamFamily.emergencies.streams + (order.scope == .account ? StreamFamily.subscriptions.streams : [])
-                return (pair.place.speaks ? said : []) + [pair.place.stream]
+                return (pair.role.speaks ? said : []) + [pair.role.stream]
             }, finish: { try await finish($0) }, kept: PersonErasureStore.kept)
     }
 

@@ -19,7 +19,8 @@ final class DispatchStreams: Sendable {
     /// Publishes the integrator's stream from where its log stands; nothing where it is published already.
     func open(_ integrator: Integrator) async throws {
         // Of two dispatchers the first speaks to integrators' peers.
-        guard Place(runtime.peer).speaks, let stream = integrator.stream, let port = integrator.streamPort, !holds(stream) else { return }
+        guard PairRole(runtime.peer).speaks, let stream = integrator.stream, let port = integrator.streamPort, !holds(stream)
+        else { return }
         let family = StreamFamily.dispatches(to: integrator.id, tcpPort: port)
         let relay = try await runtime.relay(of: family, in: store).relay
         relays.withLock { $0[stream] = $0[stream] ?? relay }

@@ -102,7 +102,7 @@ extension Dispatcher {
         }
         let isUntold =
             work.file.lines.values.allSatisfy { $0.messages.allSatisfy(\.isUntold) } && !pair.hasHeardAttempts(in: message.id.emergency)
-        guard pair.place == .second, message.kind == .cancel, !message.id.isRelease, isUntold else { return false }
+        guard pair.role == .second, message.kind == .cancel, !message.id.isRelease, isUntold else { return false }
         change(message.id.emergency) { file, _ in _ = file.stop() }
         return true
     }

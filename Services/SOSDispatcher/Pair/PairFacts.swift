@@ -89,8 +89,8 @@ struct SettingsVersion: Hashable, Codable, Sendable, Comparable {
     }
 
     /// Later than `before`, whatever the clock says.
-    init(at now: Timestamp, by place: Place, after before: SettingsVersion) {
-        let side: Int64 = place == .first ? 1 : 0
+    init(at now: Timestamp, by role: PairRole, after before: SettingsVersion) {
+        let side: Int64 = role == .first ? 1 : 0
         let fresh = now.milliseconds * 2 + side
         number = fresh > before.number ? fresh : (before.number / 2 + 1) * 2 + side
     }

@@ -15,7 +15,7 @@ actor PairLink {
     private static let look = Duration.milliseconds(5)
     private static let pause = Duration.seconds(1)
 
-    private let place: Place
+    private let role: PairRole
     private let runtime: Runtime
     private let supervision: SupervisionService
     private let dispatcher: Dispatcher
@@ -34,8 +34,8 @@ actor PairLink {
         positions: [StreamPosition], latest: @escaping @Sendable (PersonID) async -> [Sample]
     ) {
         (self.runtime, self.supervision, self.dispatcher, self.pair, self.keys) = (runtime, supervision, dispatcher, pair, keys)
-        place = pair.place
-        self.positions = positions.filter { $0.stream == pair.place.other.stream }
+        role = pair.role
+        self.positions = positions.filter { $0.stream == pair.role.other.stream }
         self.latest = latest
     }
 
@@ -77,12 +77,12 @@ actor PairLink {
     /// Who subscribed here, what was set and what people and emergency services have said since the copy was made: the other side was told, and
     /// tells it back. What it has said itself comes from its log.
     private func askEverything() async {
-        guard let other = try? await runtime.client(of: place.other.peer) else { return }
+        guard let other = try? await runtime.client(of: role.other.peer) else { return }
         while !Task.isCancelled {
             do {
                 var after: String?
                 repeat {
-                    let page = try await other.snapshot(SnapshotStream(stream: place.other.stream, after: after))
+                    let page = try await other.snapshot(SnapshotStream(stream: role.other.stream, after: after))
                     await hear(page.facts.map { StreamEvent(header: $0.header, payload: Array($0.payload.utf8)) }, [])
                     after = page.next
                 } while after != nil
@@ -101,7 +101,7 @@ actor PairLink {
     private func follow() async {
         while !Task.isCancelled {
             do {
-                let consumer = try await runtime.consumer(of: place.other.family, freshness: freshness)
+                let consumer = try await runtime.consumer(of: role.other.family, freshness: freshness)
                 try await consumer.run(from: positions) { [self] events, next in
                     await hear(events, next)
                 } restart: { [self] page in

@@ -6,18 +6,18 @@ import ServiceKit
 import Storage
 
 struct PairModule: Sendable {
-    let place: Place
+    let role: PairRole
     let tables: PairTables
     let state: PairState
 
     init(_ settings: Settings, keys: PersonKeys, on runtime: Runtime) throws {
-        place = Place(runtime.peer)
-        tables = PairTables(place: place, keys: keys, own: try runtime.key("pair"))
-        state = PairState(place, lead: settings.lead, retry: settings.retry)
+        role = PairRole(runtime.peer)
+        tables = PairTables(role: role, keys: keys, own: try runtime.key("pair"))
+        state = PairState(role, lead: settings.lead, retry: settings.retry)
     }
 
     /// What this dispatcher says: of two, one alone tells the suite what happens.
-    var families: [StreamFamily] { (place.speaks ? [.emergencies, .subscriptions] : []) + [place.family] }
+    var families: [StreamFamily] { (role.speaks ? [.emergencies, .subscriptions] : []) + [role.family] }
 
     /// By stream.
     func relays(_ database: Store, on runtime: Runtime) async throws -> [String: EventRelay] {
@@ -28,10 +28,10 @@ struct PairModule: Sendable {
             let relay = EventRelay(publisher: try await runtime.publisher(of: family, epoch: epoch, heads: own), heads: own)
             for stream in family.streams { relays[stream] = relay }
         }
-        guard let relay = relays[place.stream] else { return relays }
-        state.speakAtOnce { [place] fact in
+        guard let relay = relays[role.stream] else { return relays }
+        state.speakAtOnce { [role] fact in
             let header = StreamHeader(
-                stream: place.stream, epoch: epoch, sequence: 0, head: 0, type: PairFact.provisionalType,
+                stream: role.stream, epoch: epoch, sequence: 0, head: 0, type: PairFact.provisionalType,
                 subject: fact.subject.map { "\($0)" } ?? "", at: .now, trace: "")
             relay.provisional(EventRelay.Committed(header: header) { try fact.encoded() })
         }
@@ -41,12 +41,12 @@ struct PairModule: Sendable {
     func source(_ database: Store, _ store: SOSStore, _ clock: SteadyClock, _ dispatches: DispatchStreams) -> StreamSource {
         StreamSource(
             families: families, store: database, further: dispatches.holds,
-            render: { [place, tables] db, row in
-                if row.stream == place.stream { return try tables.render(row) }
+            render: { [role, tables] db, row in
+                if row.stream == role.stream { return try tables.render(row) }
                 return dispatches.holds(row.stream) ? try DispatchStreamStore.payload(db, row, store) : row.body
             },
-            snapshot: { [state, place] request in
-                guard request.stream == place.stream else { return try await store.snapshot(request) }
+            snapshot: { [state, role] request in
+                guard request.stream == role.stream else { return try await store.snapshot(request) }
                 return try await store.snapshot(request, neighbours: state.neighbours, steady: clock.now)
             })
     }

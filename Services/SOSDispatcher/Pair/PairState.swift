@@ -51,15 +51,15 @@ final class PairState: Sendable {
         var secret: Set<PersonID> = []
     }
 
-    let place: Place
+    let role: PairRole
     /// How much later than the first this side sends.
     let lead: Duration
     private let retry: Duration
     private let state = Mutex(State())
 
-    init(_ place: Place, lead: Duration, retry: Duration) {
-        (self.place, self.retry) = (place, retry)
-        self.lead = place == .first ? .zero : lead
+    init(_ role: PairRole, lead: Duration, retry: Duration) {
+        (self.role, self.retry) = (role, retry)
+        self.lead = role == .first ? .zero : lead
     }
 
     /// Less than `lead` where calls go out so late that the second's would be too late.
@@ -89,12 +89,12 @@ final class PairState: Sendable {
             var news: [PersonSettings] = []
             for (person, watched) in changed where !state.secret.contains(person) {
                 let settings = SubscriberSettings(watched.subscriber)
-                if state.settled[person] != settings { news.append(PairState.tell(person, settings, &state, place, now)) }
+                if state.settled[person] != settings { news.append(PairState.tell(person, settings, &state, role, now)) }
             }
             for person in removed {
                 guard var settings = state.settled.removeValue(forKey: person), settings.isSubscribed else { continue }
                 settings.isSubscribed = false
-                news.append(PairState.tell(person, settings, &state, place, now))
+                news.append(PairState.tell(person, settings, &state, role, now))
                 state.settled[person] = nil
             }
             return news
@@ -102,9 +102,9 @@ final class PairState: Sendable {
     }
 
     private static func tell(
-        _ person: PersonID, _ settings: SubscriberSettings, _ state: inout State, _ place: Place, _ now: Timestamp
+        _ person: PersonID, _ settings: SubscriberSettings, _ state: inout State, _ role: PairRole, _ now: Timestamp
     ) -> PersonSettings {
-        let version = SettingsVersion(at: now, by: place, after: state.versions[person] ?? .none)
+        let version = SettingsVersion(at: now, by: role, after: state.versions[person] ?? .none)
         state.versions[person] = version
         state.settled[person] = settings
         return PersonSettings(person: person, version: version, settings: settings)
@@ -251,9 +251,9 @@ final class PairState: Sendable {
     /// When this side may next send a message: the first at any time, the second once the first should have and was not heard to.
     func mayAttempt(_ message: OutboxMessage, to integrator: String) -> Timestamp {
         state.withLock { state in
-            var earliest = place == .second ? message.createdAt + lead : message.createdAt
+            var earliest = role == .second ? message.createdAt + lead : message.createdAt
             let errand = Errand(message: message.id, integrator: integrator)
-            if place == .second, let heard = state.heard[message.id.emergency]?.attempts[errand] {
+            if role == .second, let heard = state.heard[message.id.emergency]?.attempts[errand] {
                 earliest = max(earliest, heard + retry + lead)
             }
             return max(earliest, state.notBefore ?? earliest)

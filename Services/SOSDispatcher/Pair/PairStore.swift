@@ -52,7 +52,7 @@ struct PairTables: Sendable {
     /// How many of the newest facts of its own stream a side looks through for answers, for the same reason.
     static let answersAmong: Int64 = 500
 
-    let place: Place
+    let role: PairRole
     let keys: PersonKeys
     /// Seals what is about nobody, and about those whose keys are damaged.
     let own: SymmetricKey
@@ -137,7 +137,7 @@ struct PairTables: Sendable {
     }
 
     private func factLog(_ db: Database) throws -> FactLog {
-        FactLog(stream: place.stream, epoch: try StreamLog().epoch(db))
+        FactLog(stream: role.stream, epoch: try StreamLog().epoch(db))
     }
 
     private func keep(_ erasure: ErasureID, _ stores: [ErasedStore], at now: Timestamp, _ db: Database) throws {
@@ -207,7 +207,7 @@ struct PairTables: Sendable {
             guard let erasure = ErasureID(row[0] as Data) else { continue }
             memory.erased[erasure] = PairTables.stores(row[1])
         }
-        memory.given = try ownAnswers(head: StreamLog().head(db, place.stream), db).map { $0.answer }.filter { $0.isReturned != true }
+        memory.given = try ownAnswers(head: StreamLog().head(db, role.stream), db).map { $0.answer }.filter { $0.isReturned != true }
         return memory
     }
 
@@ -216,8 +216,8 @@ struct PairTables: Sendable {
         _ request: SnapshotStream, _ db: Database, neighbours: [String: PairState.Neighbour], open: (Data, PersonID) -> Watched?,
         steady: Timestamp
     ) throws -> SnapshotStream.Reply {
-        guard request.stream == place.stream else { throw Failure(.invalid, "this stream keeps no state; newcomers start at its head") }
-        let head = try StreamLog().head(db, place.stream)
+        guard request.stream == role.stream else { throw Failure(.invalid, "this stream keeps no state; newcomers start at its head") }
+        let head = try StreamLog().head(db, role.stream)
         let after = request.after.flatMap { PersonID($0) }
         let rows = try Row.fetchAll(
             db,
@@ -283,7 +283,7 @@ struct PairTables: Sendable {
     /// The answers among the newest facts of this side's stream, in its order, as far as they can be read.
     private func ownAnswers(head: Int64, _ db: Database) throws -> [(answer: GivenAnswer, at: Timestamp)] {
         let rows = try StreamLog().rows(
-            db, place.stream, from: max(1, head - PairTables.answersAmong + 1), limit: Int(PairTables.answersAmong))
+            db, role.stream, from: max(1, head - PairTables.answersAmong + 1), limit: Int(PairTables.answersAmong))
         return rows.compactMap { row in
             guard !row.isErased, let plain = try? render(row), case .answered(let answer)? = PairFact.read(plain) else { return nil }
             return (answer, row.at)
@@ -304,7 +304,7 @@ struct PairTables: Sendable {
 extension SOSStore {
     /// Whether a second dispatcher has ever followed this one, and was not forgotten (`trackme consumers forget sos-deputy`).
     func hasDeputy() async throws -> Bool {
-        try await store.read { db in try !Confirmations().positions(db, of: Place.second.peer).isEmpty }
+        try await store.read { db in try !Confirmations().positions(db, of: PairRole.second.peer).isEmpty }
     }
 
     /// Whether the store was put back and the other dispatcher has not yet told back all of what was forgotten by that.
@@ -313,8 +313,8 @@ extension SOSStore {
     }
 
     /// Whether another dispatcher is to be expected: the second always has a first.
-    func hasOther(_ place: Place) async throws -> Bool {
-        if place == .second { return true }
+    func hasOther(_ role: PairRole) async throws -> Bool {
+        if role == .second { return true }
         return try await hasDeputy()
     }
 }

@@ -31,7 +31,7 @@ struct SealedBatchStore: Sendable {
         var living = batch
         living.subscriptions = try batch.subscriptions.filter { try !keys.isDestroyed($0.person) }
         // Of two dispatchers one says to the suite what happens.
-        if !pair.place.speaks { (living.facts, living.subscriptions) = ([], []) }
+        if !pair.role.speaks { (living.facts, living.subscriptions) = ([], []) }
         self.batch = living
         self.pair = pair
         told = try batch.told.compactMap { try SealedPairFact($0, keys: keys, own: pair.own) }

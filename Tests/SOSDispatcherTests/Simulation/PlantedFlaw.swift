@@ -39,7 +39,7 @@ enum PlantedFlaw: String, CaseIterable, Sendable {
 
     /// What a process that was killed finds changed in its files when it is back.
     func spoil(_ dispatcher: SimulatedDispatcher, in suite: SimulatedSuite) {
-        let file = dispatcher.folder.appendingPathComponent("\(dispatcher.place.peer).db").path
+        let file = dispatcher.folder.appendingPathComponent("\(dispatcher.role.peer).db").path
         do {
             switch self {
             case .skipsReplayAfterRestart, .positionBeforeEffect:

@@ -7,16 +7,16 @@ import Storage
 /// Unchecked: all tasks of a simulation run on its one thread.
 final class SimulatedDisk: PlayedDisk, @unchecked Sendable {
     private let suite: SimulatedSuite
-    private let place: SimulatedPlace
+    private let role: PairRole
     private let process: Int
     private var busyUntil: Int64 = 0
 
-    init(_ suite: SimulatedSuite, _ place: SimulatedPlace, process: Int) {
-        (self.suite, self.place, self.process) = (suite, place, process)
+    init(_ suite: SimulatedSuite, _ role: PairRole, process: Int) {
+        (self.suite, self.role, self.process) = (suite, role, process)
     }
 
     func write<Value: Sendable>(_ commit: @Sendable () throws -> Value) async throws -> Value {
-        let mood = suite.plan.disk(of: place, at: suite.now)
+        let mood = suite.plan.disk(of: role, at: suite.now)
         let isReady = max(busyUntil, suite.now)
         switch mood?.mood {
         case .slow?: busyUntil = isReady + suite.dice.between(100, 700)
@@ -26,12 +26,12 @@ final class SimulatedDisk: PlayedDisk, @unchecked Sendable {
         // Of virtual time.
         try? await Task.sleep(for: .milliseconds(busyUntil - suite.now))
         // What a start writes needs no further page.
-        if case .full? = mood?.mood, suite.dispatcher(place).isUp { throw StoreError.full }
-        guard case .breaks? = mood?.mood, suite.broken[place] != mood?.until else { return try commit() }
-        suite.broken[place] = mood?.until
+        if case .full? = mood?.mood, suite.dispatcher(role).isUp { throw StoreError.full }
+        guard case .breaks? = mood?.mood, suite.broken[role] != mood?.until else { return try commit() }
+        suite.broken[role] = mood?.until
         // Nobody knows whether it is on the disk: the process ends, and the next one reads what is there.
         if suite.dice.happens(50) { _ = try commit() }
-        suite.note("\(place)'s disk breaks")
+        suite.note("\(role)'s disk breaks")
         suite.crash(process, for: suite.dice.between(60, 500))
         throw StoreError.broken
     }

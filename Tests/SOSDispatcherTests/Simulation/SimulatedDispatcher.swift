@@ -12,12 +12,9 @@ import Storage
 @testable import SOSDispatcher
 @testable import Storage
 
-/// The two dispatchers' places as the plan speaks of them.
-typealias SimulatedPlace = Place
-
 /// One life of a dispatcher's process, and the files that it leaves behind.
 final class SimulatedDispatcher {
-    let place: SimulatedPlace
+    let role: PairRole
     /// Its jobs' owner in `VirtualTime`; 0 before the first start.
     private(set) var process = 0
     private(set) var parts: SOSModule?
@@ -31,8 +28,8 @@ final class SimulatedDispatcher {
     /// Jobs since the beginning, of all its lives.
     var jobs = 0
 
-    init(_ place: SimulatedPlace, files: URL) {
-        (self.place, folder) = (place, files)
+    init(_ role: PairRole, files: URL) {
+        (self.role, folder) = (role, files)
     }
 
     var isUp: Bool { parts != nil }
@@ -40,7 +37,7 @@ final class SimulatedDispatcher {
     /// Starts on a copy of the files as they are, so that whatever the last life still holds of them is not in the way.
     func start(in suite: SimulatedSuite) throws {
         lives += 1
-        let fresh = suite.folder.appendingPathComponent("\(place)-\(lives)")
+        let fresh = suite.folder.appendingPathComponent("\(role)-\(lives)")
         try FileManager.default.copyItem(at: folder, to: fresh)
         folder = fresh
         let number = suite.time.newProcess()
@@ -50,38 +47,38 @@ final class SimulatedDispatcher {
             Task {
                 let (suite, dispatcher) = carried.value
                 do {
-                    let parts = try await SimulatedDispatcher.build(dispatcher.place, in: fresh, process: number, suite)
+                    let parts = try await SimulatedDispatcher.build(dispatcher.role, in: fresh, process: number, suite)
                     dispatcher.parts = parts
                     suite.started(dispatcher)
                     for service in parts.services where !(service is HTTPServer) { Task { try? await service.run() } }
                 } catch {
-                    suite.note("\(dispatcher.place) cannot start: \(error)")
+                    suite.note("\(dispatcher.role) cannot start: \(error)")
                     suite.crash(number, for: 300)
                 }
             }
         }
     }
 
-    private static func build(_ place: Place, in folder: URL, process: Int, _ suite: SimulatedSuite) async throws -> SOSModule {
+    private static func build(_ role: PairRole, in folder: URL, process: Int, _ suite: SimulatedSuite) async throws -> SOSModule {
         var reader = SettingsReader(
             environment: [
                 "TRACKME_STORE_DIRECTORY": folder.path, "TRACKME_BUS_DIRECTORY": suite.keys.path,
                 "TRACKME_BUS_KEYS": try suite.keys(ofProcess: process).path,
-                "TRACKME_SOS_CANARY": "false", "TRACKME_SOS_PLACE": place.rawValue,
+                "TRACKME_SOS_CANARY": "false", "TRACKME_SOS_PLACE": role.rawValue,
             ])
-        let settings = SuiteSettings(&reader, peer: place.peer, httpPort: 0)
+        let settings = SuiteSettings(&reader, peer: role.peer, httpPort: 0)
         var own = SOSAssembly.settings(&reader)
         own.rules.normalBeforeClosing = .seconds(6)
         own.nextIntegrator = .seconds(10)
         var store = StoreSettings()
-        store.disk = SimulatedDisk(suite, place, process: process)
+        store.disk = SimulatedDisk(suite, role, process: process)
         let carried = Carried(suite)
         // Not at once: SQLite is still at work when it is told.
         store.onFatal = { _ in carried.value.time.after(0) { carried.value.crash(process, for: 100) } }
         let runtime = try Runtime(
-            peer: place.peer, settings: settings, logger: suite.logger(place), store: store,
-            bus: suite.network.line(of: place.peer, process: process),
-            outside: { await carried.value.carry($0, from: place, process) })
+            peer: role.peer, settings: settings, logger: suite.logger(role), store: store,
+            bus: suite.network.line(of: role.peer, process: process),
+            outside: { await carried.value.carry($0, from: role, process) })
         return try await SOSModule(own, on: runtime)
     }
 

@@ -205,18 +205,18 @@ extension SimulatedSuite {
             ingest.oldest[stream] = kept + 1
             note("ingest forgets \(stream) up to \(kept)")
             for upload in log[first..<kept].map({ ingest.uploads[$0] }) where upload.isCritical {
-                let deaf = Place.allCases.filter { mayHaveMissed($0, since: upload.receivedAt ?? now) }
+                let deaf = PairRole.allCases.filter { mayHaveMissed($0, since: upload.receivedAt ?? now) }
                 ingest.unheard[upload.life, default: []].formUnion(deaf)
             }
         }
     }
 
     /// Whether what came then may be neither known to that dispatcher nor on its disk, for ever: another copy of its disk counts as well.
-    private func mayHaveMissed(_ place: Place, since begin: Int64) -> Bool {
+    private func mayHaveMissed(_ role: PairRole, since begin: Int64) -> Bool {
         let troubles =
-            (ledger.downs[place] ?? []) + (plan.cuts[place] ?? []) + plan.weathers.map(\.span) + (plan.disks[place] ?? []).map(\.span)
+            (ledger.downs[role] ?? []) + (plan.cuts[role] ?? []) + plan.weathers.map(\.span) + (plan.disks[role] ?? []).map(\.span)
             + ledger.ingestDowns
         let isTroubled = troubles.contains { $0.from <= now && $0.until >= begin }
-        return isTroubled || !dispatcher(place).isUp || !ingest.isRunning || plan.restores[place] != nil
+        return isTroubled || !dispatcher(role).isUp || !ingest.isRunning || plan.restores[role] != nil
     }
 }

@@ -42,19 +42,19 @@ typealias DispatchID = SOSDispatcher.MessageID
 
 extension SimulatedSuite {
     /// One attempt of a dispatcher, from its request to the answer: what HTTP and the other end do with it.
-    func carry(_ request: OutboundRequest, from place: Place, _ process: Int) async -> Result<OutboundResponse, OutboundError> {
+    func carry(_ request: OutboundRequest, from role: PairRole, _ process: Int) async -> Result<OutboundResponse, OutboundError> {
         guard let address = SimulatedAddress.allCases.first(where: { $0.url == request.url }),
             let id = request.headers.first(where: { $0.name == WebhookSignature.idHeader }).flatMap({ DispatchID($0.value) })
         else { return .failure(.unresolved) }
         let integrator = address.integrator
         ledger.attempts += 1
         let number = ledger.tried(id, process, to: integrator, at: now)
-        if ledger.isTold(id, process, integrator, at: now) { violation("\(place) sends \(id) to \(integrator) after its acknowledgement") }
+        if ledger.isTold(id, process, integrator, at: now) { violation("\(role) sends \(id) to \(integrator) after its acknowledgement") }
         if flaw == .givesUpAfterThree, number > 3 { return await fail(.timeout, after: request.timeout.wholeMilliseconds) }
         ledger.left(id, to: integrator, at: now)
         guard await pass(dice.between(1, 30)) else { return .failure(.cancelled) }
         let manners = plan.manners(of: address, at: now)
-        note("\(integrator) at \(address) (\(manners)) gets \(id) from \(place)")
+        note("\(integrator) at \(address) (\(manners)) gets \(id) from \(role)")
         switch manners {
         case .isDown: return await fail(.connect, after: 5)
         case .blackHole: return await fail(.timeout, after: request.timeout.wholeMilliseconds)
@@ -71,16 +71,16 @@ extension SimulatedSuite {
         if reply.word?.result == .rejected { ledger.rejected(id, by: integrator, at: now) }
         if reply.isAcceptance {
             ledger.told(id, process, integrator, at: now)
-            if flaw == .repeatsAcknowledged { await sendOnce(again: request, from: place, process) }
+            if flaw == .repeatsAcknowledged { await sendOnce(again: request, from: role, process) }
         }
         return .success(answer(reply, secret: reply.isSigned ? secrets[integrator] : .random()))
     }
 
     /// Planted: an acknowledged message is sent on.
-    private func sendOnce(again request: OutboundRequest, from place: Place, _ process: Int) async {
+    private func sendOnce(again request: OutboundRequest, from role: PairRole, _ process: Int) async {
         let carried = Carried((self, request))
         time.after(1500) { [time] in
-            time.enter(process) { Task { _ = await carried.value.0.carry(carried.value.1, from: place, process) } }
+            time.enter(process) { Task { _ = await carried.value.0.carry(carried.value.1, from: role, process) } }
         }
     }
 

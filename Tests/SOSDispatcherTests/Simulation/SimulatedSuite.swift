@@ -26,7 +26,7 @@ final class SimulatedSuite {
     var integrators: [String: SimulatedIntegrator] = ["alpha": .init(), "beta": .init()]
     let dispatchers: [SimulatedDispatcher]
     /// When a disk broke for the last time: each stretch of the plan breaks it once.
-    var broken: [Place: Int64] = [:]
+    var broken: [PairRole: Int64] = [:]
     /// One line per event, where somebody wants to read them.
     private(set) var trace: [String]?
 
@@ -40,7 +40,7 @@ final class SimulatedSuite {
         names = try? Names(identity: SymmetricKey(bytes: KeyFiles(folder: files.keys).secret("emergency-identity.key", of: .sosDispatcher)))
         dice = SimulationDice(seed: ~seed)
         network = PlayedNetwork(time)
-        dispatchers = Place.allCases.map { SimulatedDispatcher($0, files: files.folder(of: $0)) }
+        dispatchers = PairRole.allCases.map { SimulatedDispatcher($0, files: files.folder(of: $0)) }
         ingest.pending = plan.lives.map { _ in [] }
         trace = traces ? [] : nil
         if plan.shuffles { time.choose = { [unowned self] count in Int(dice.between(0, Int64(count - 1))) } }
@@ -70,10 +70,10 @@ final class SimulatedSuite {
     }
 
     /// What the dispatchers log is a part of the trace.
-    func logger(_ place: Place) -> Logger {
+    func logger(_ role: PairRole) -> Logger {
         guard trace != nil else { return network.quiet }
         let carried = Carried(self)
-        return Logger(label: place.rawValue) { label in TracingLog { carried.value.note("\(label): \($0)") } }
+        return Logger(label: role.rawValue) { label in TracingLog { carried.value.note("\(label): \($0)") } }
     }
 
     // MARK: Running
@@ -82,13 +82,13 @@ final class SimulatedSuite {
     func run() -> SimulationLedger {
         begin()
         for index in plan.lives.indices { time.after(dice.between(100, 1500)) { [self] in measure(index) } }
-        for place in Place.allCases {
-            for span in plan.crashes[place] ?? [] {
-                time.after(span.from) { [self] in crash(dispatcher(place).process, for: span.until - span.from) }
+        for role in PairRole.allCases {
+            for span in plan.crashes[role] ?? [] {
+                time.after(span.from) { [self] in crash(dispatcher(role).process, for: span.until - span.from) }
             }
         }
-        for (place, at) in plan.restores {
-            time.after(at) { [self] in crash(dispatcher(place).process, for: 700, restores: true) }
+        for (role, at) in plan.restores {
+            time.after(at) { [self] in crash(dispatcher(role).process, for: 700, restores: true) }
         }
         for at in plan.forgets { time.after(at) { [self] in forgetAtIngest() } }
         for span in plan.ingestCrashes { time.after(span.from) { [self] in crashIngest(for: span.until - span.from) } }
@@ -123,28 +123,28 @@ final class SimulatedSuite {
         }
     }
 
-    func dispatcher(_ place: Place) -> SimulatedDispatcher { dispatchers[place == .first ? 0 : 1] }
+    func dispatcher(_ role: PairRole) -> SimulatedDispatcher { dispatchers[role == .first ? 0 : 1] }
 
     private func start(_ dispatcher: SimulatedDispatcher) {
         do {
             try dispatcher.start(in: self)
         } catch {
-            violation("\(dispatcher.place) cannot be started: \(error)")
+            violation("\(dispatcher.role) cannot be started: \(error)")
         }
     }
 
     func started(_ dispatcher: SimulatedDispatcher) {
-        if let since = dispatcher.downSince { ledger.downs[dispatcher.place, default: []].append(Span(from: since, until: now)) }
+        if let since = dispatcher.downSince { ledger.downs[dispatcher.role, default: []].append(Span(from: since, until: now)) }
         dispatcher.downSince = nil
         dispatcher.parts?.supervision.events.add(SimulatedPhones(self))
-        note("\(dispatcher.place) runs as process \(dispatcher.process)")
+        note("\(dispatcher.role) runs as process \(dispatcher.process)")
     }
 
     // MARK: Faults
 
     func crash(_ process: Int, for duration: Int64, restores: Bool = false) {
         guard time.isAlive(process), let dispatcher = dispatchers.first(where: { $0.process == process }) else { return }
-        note("\(dispatcher.place) is killed for \(duration) ms")
+        note("\(dispatcher.role) is killed for \(duration) ms")
         time.kill(process)
         network.forget(process)
         dispatcher.downSince = dispatcher.downSince ?? now
@@ -159,11 +159,11 @@ final class SimulatedSuite {
 
     private func putBack(_ dispatcher: SimulatedDispatcher) {
         do {
-            try dispatcher.putBack(beginning.folder(of: dispatcher.place))
+            try dispatcher.putBack(beginning.folder(of: dispatcher.role))
             ledger.restores += 1
-            note("\(dispatcher.place)'s store is put back")
+            note("\(dispatcher.role)'s store is put back")
         } catch {
-            violation("\(dispatcher.place)'s store cannot be put back: \(error)")
+            violation("\(dispatcher.role)'s store cannot be put back: \(error)")
         }
     }
 
@@ -171,19 +171,19 @@ final class SimulatedSuite {
         guard now < SimulationPlan.calm else { return }
         for dispatcher in dispatchers where dispatcher.isUp {
             dispatcher.jobs += 1
-            guard plan.crashSteps[dispatcher.place]?.contains(dispatcher.jobs) == true else { continue }
+            guard plan.crashSteps[dispatcher.role]?.contains(dispatcher.jobs) == true else { continue }
             crash(dispatcher.process, for: dice.between(60, 800))
         }
     }
 
     private func fate(from one: Peer, to other: Peer) -> PlayedNetwork.Fate {
-        let places = Place.allCases.filter { $0.peer == one || $0.peer == other }
-        if places.count == 2 {
+        let roles = PairRole.allCases.filter { $0.peer == one || $0.peer == other }
+        if roles.count == 2 {
             if flaw == .tellsTheOtherNothing || plan.pairCuts.contains(where: { $0.contains(now) }) { return .lost }
             return .arrives([dice.between(1, 4)])
         }
-        guard let place = places.first, one == .ingest || other == .ingest else { return .arrives([dice.between(1, 10)]) }
-        if plan.isCut(place, at: now) { return .lost }
+        guard let role = roles.first, one == .ingest || other == .ingest else { return .arrives([dice.between(1, 10)]) }
+        if plan.isCut(role, at: now) { return .lost }
         guard let weather = plan.weather(at: now) else { return .arrives([1]) }
         if dice.happens(weather.percentLost) || dice.happens(weather.percentCorrupt) { return .lost }
         let delay = dice.happens(weather.percentDelayed) ? dice.between(1, 400) : 1
@@ -206,9 +206,9 @@ final class SimulatedSuite {
         let person = plan.lives[life].person
         guard !ledger.answered.contains(person), attempt < 60 else { return }
         time.after(700) { [self] in self.answer(life, answer, attempt: attempt + 1) }
-        let place = dice.one(of: Place.allCases)
-        note("life \(life) says \(answer.rawValue) to \(place)")
-        network.ask(AnswerPrompt(person: person, answer: answer), of: place.peer, from: .trackme, id: "\(person)-\(life)-\(attempt)") {
+        let role = dice.one(of: PairRole.allCases)
+        note("life \(life) says \(answer.rawValue) to \(role)")
+        network.ask(AnswerPrompt(person: person, answer: answer), of: role.peer, from: .trackme, id: "\(person)-\(life)-\(attempt)") {
             [self] in
             // Only an answer to an emergency is one; before the dispatcher knows of it again, the person is asked again.
             guard case .success(let reply) = $0, reply.emergency != nil else { return }

@@ -91,7 +91,7 @@ struct SimulationChecker {
         guard let first = facts.first(where: \.alarms), let t0 = first.receivedAt, let name else { return }
         suite.ledger.emergencies += 1
         // What nobody heard is called for by the next entry that somebody hears.
-        if suite.ingest.unheard[index]?.count == Place.allCases.count {
+        if suite.ingest.unheard[index]?.count == PairRole.allCases.count {
             if called.isEmpty { suite.violation("MISSED: life \(index) (\(life.role)), whose first entries were forgotten") }
             return
         }
@@ -192,8 +192,8 @@ struct SimulationChecker {
     }
 
     private func wereDown(from begin: Int64, to end: Int64) -> Bool {
-        Place.allCases.allSatisfy { place in
-            (suite.ledger.downs[place] ?? []).contains { $0.from < end && $0.until > begin }
+        PairRole.allCases.allSatisfy { role in
+            (suite.ledger.downs[role] ?? []).contains { $0.from < end && $0.until > begin }
         }
     }
 
@@ -202,7 +202,7 @@ struct SimulationChecker {
     private func excused(from begin: Int64, to end: Int64) -> Int64 {
         var (cut, down): (Int64, Int64) = (0, 0)
         for time in stride(from: begin, to: end, by: 10) {
-            let up = Place.allCases.filter { place in !(suite.ledger.downs[place] ?? []).contains { $0.contains(time) } }
+            let up = PairRole.allCases.filter { role in !(suite.ledger.downs[role] ?? []).contains { $0.contains(time) } }
             if up.isEmpty {
                 down += 10
             } else if suite.ledger.ingestDowns.contains(where: { $0.contains(time) }) || up.allSatisfy({ suite.plan.isCut($0, at: time) }) {
@@ -215,35 +215,35 @@ struct SimulationChecker {
     // MARK: What is on disk
 
     private func check(_ dispatcher: SimulatedDispatcher) {
-        guard let store = dispatcher.parts?.store else { return suite.violation("\(dispatcher.place) does not run at the end") }
+        guard let store = dispatcher.parts?.store else { return suite.violation("\(dispatcher.role) does not run at the end") }
         do {
             try store.store.readNow { db in
                 let audit = try AuditStore.verify(db)
-                if let broken = audit.firstBroken { suite.violation("\(dispatcher.place): the audit chain is broken at \(broken)") }
+                if let broken = audit.firstBroken { suite.violation("\(dispatcher.role): the audit chain is broken at \(broken)") }
                 let open = try Row.fetchAll(db, sql: "SELECT emergency, sequence, integrator FROM dispatch_lines WHERE ended IS NULL")
                 for row in open {
                     let id = EmergencyID(row[0] as Data).map { DispatchID(emergency: $0, sequence: row[1]) }
-                    suite.violation("\(dispatcher.place): \(id.map { "\($0)" } ?? "?") to \(row[2] as String) is still on its way")
+                    suite.violation("\(dispatcher.role): \(id.map { "\($0)" } ?? "?") to \(row[2] as String) is still on its way")
                 }
-                try checkEnds(dispatcher.place, db)
+                try checkEnds(dispatcher.role, db)
                 for stream in try ConsumerPositions().load(db) {
                     guard let log = suite.ingest.logs[stream.stream], stream.next != Int64(log.count) + 1 else { continue }
-                    suite.violation("\(dispatcher.place) has heard \(stream.stream) up to \(stream.next - 1) of \(log.count)")
+                    suite.violation("\(dispatcher.role) has heard \(stream.stream) up to \(stream.next - 1) of \(log.count)")
                 }
             }
         } catch {
-            suite.violation("\(dispatcher.place)'s store cannot be read: \(error)")
+            suite.violation("\(dispatcher.role)'s store cannot be read: \(error)")
         }
     }
 
     /// Nothing counts as taken that nobody has taken.
-    private func checkEnds(_ place: Place, _ db: Database) throws {
+    private func checkEnds(_ role: PairRole, _ db: Database) throws {
         let rows = try Row.fetchAll(db, sql: "SELECT emergency, sequence, integrator FROM dispatch_lines WHERE ended = 'acknowledged'")
         for row in rows {
             guard let emergency = EmergencyID(row[0] as Data) else { continue }
             let id = DispatchID(emergency: emergency, sequence: row[1])
             guard suite.integrators[row[2]]?.accepted.contains(id) != true else { continue }
-            suite.violation("\(place): \(id) counts as taken by \(row[2] as String), which never took it")
+            suite.violation("\(role): \(id) counts as taken by \(row[2] as String), which never took it")
         }
     }
 

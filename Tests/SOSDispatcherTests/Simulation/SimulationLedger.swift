@@ -41,7 +41,7 @@ struct SimulationLedger {
     /// Who has been told of the prompt, or of the call, and will answer.
     var warned: Set<PersonID> = []
     /// When they were not running.
-    var downs: [Place: [Span]] = [:]
+    var downs: [PairRole: [Span]] = [:]
     var ingestDowns: [Span] = []
 
     /// Emergencies that had to be called for, and the longest times until the first attempt and the first acknowledgement, without what

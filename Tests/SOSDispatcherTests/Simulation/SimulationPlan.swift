@@ -119,19 +119,19 @@ struct SimulationPlan: Sendable {
     var manners: [[(span: Span, manners: IntegratorManners)]] = SimulatedAddress.allCases.map { _ in [] }
     var weathers: [Weather] = []
     /// Nothing goes between ingest and that dispatcher.
-    var cuts: [Place: [Span]] = [:]
+    var cuts: [PairRole: [Span]] = [:]
     /// Nothing goes between the two dispatchers.
     var pairCuts: [Span] = []
-    var disks: [Place: [(span: Span, mood: DiskMood)]] = [:]
+    var disks: [PairRole: [(span: Span, mood: DiskMood)]] = [:]
     var ingestDiskRefuses: [Span] = []
-    var crashes: [Place: [Span]] = [:]
+    var crashes: [PairRole: [Span]] = [:]
     var ingestCrashes: [Span] = []
     /// The dispatcher is killed after its n-th job, wherever that is.
-    var crashSteps: [Place: Set<Int>] = [:]
+    var crashSteps: [PairRole: Set<Int>] = [:]
     /// When ingest's log forgets everything but the last seconds.
     var forgets: [Int64] = []
     /// When a dispatcher is killed and its store put back from the copy with which everything began.
-    var restores: [Place: Int64] = [:]
+    var restores: [PairRole: Int64] = [:]
     var clockSteps: [(at: Int64, by: Int64)] = []
     /// Whether the seed chooses which of several jobs runs first.
     var shuffles = false
@@ -153,10 +153,10 @@ struct SimulationPlan: Sendable {
                     value: dice.one(of: [30, 44, 121, 170]), answersAfter: dice.between(200, 2400)))
         }
         addFaults(&dice)
-        for place in Place.allCases { addFaults(at: place, &dice) }
+        for role in PairRole.allCases { addFaults(at: role, &dice) }
         if dice.happens(25) { stallMachine(&dice) }
-        if dice.happens(15) { forget(what: dice.one(of: Place.allCases), &dice) }
-        if dice.happens(15) { restores[dice.one(of: Place.allCases)] = dice.between(3000, SimulationPlan.calm - 1000) }
+        if dice.happens(15) { forget(what: dice.one(of: PairRole.allCases), &dice) }
+        if dice.happens(15) { restores[dice.one(of: PairRole.allCases)] = dice.between(3000, SimulationPlan.calm - 1000) }
         shuffles = dice.happens(50)
     }
 
@@ -177,7 +177,7 @@ struct SimulationPlan: Sendable {
         // Both at once, now and then.
         if dice.happens(25) {
             let both = span(&dice, 60, 900)
-            for place in Place.allCases { crashes[place, default: []].append(both) }
+            for role in PairRole.allCases { crashes[role, default: []].append(both) }
         }
     }
 
@@ -186,24 +186,24 @@ struct SimulationPlan: Sendable {
     private mutating func stallMachine(_ dice: inout SimulationDice) {
         let from = lives[0].critical.from + dice.between(-1000, 2500)
         let stall = Span(from: from, until: min(SimulationPlan.calm, from + dice.between(3000, 9000)))
-        for place in Place.allCases { disks[place, default: []].append((stall, .hangs)) }
+        for role in PairRole.allCases { disks[role, default: []].append((stall, .hangs)) }
         guard dice.happens(50) else { return }
         let killed = dice.between(stall.from + 500, stall.until)
-        for place in Place.allCases { crashes[place, default: []].append(Span(from: killed, until: killed + dice.between(60, 900))) }
+        for role in PairRole.allCases { crashes[role, default: []].append(Span(from: killed, until: killed + dice.between(60, 900))) }
     }
 
     /// Just before that dispatcher hears of ingest again, which has nothing any more of what was said meanwhile.
-    private mutating func forget(what place: Place, _ dice: inout SimulationDice) {
+    private mutating func forget(what role: PairRole, _ dice: inout SimulationDice) {
         let cut = span(&dice, 4000, 9000)
-        cuts[place, default: []].append(cut)
+        cuts[role, default: []].append(cut)
         forgets.append(cut.until - 1)
     }
 
-    private mutating func addFaults(at place: Place, _ dice: inout SimulationDice) {
-        for _ in 0..<dice.between(0, 1) { cuts[place, default: []].append(span(&dice, 100, 4000)) }
-        for _ in 0..<dice.between(0, 2) { disks[place, default: []].append((span(&dice, 300, 8000), dice.one(of: DiskMood.allCases))) }
-        for _ in 0..<dice.between(0, 1) { crashes[place, default: []].append(span(&dice, 60, 800)) }
-        for _ in 0..<dice.between(0, 1) { crashSteps[place, default: []].insert(Int(dice.between(1, 6000))) }
+    private mutating func addFaults(at role: PairRole, _ dice: inout SimulationDice) {
+        for _ in 0..<dice.between(0, 1) { cuts[role, default: []].append(span(&dice, 100, 4000)) }
+        for _ in 0..<dice.between(0, 2) { disks[role, default: []].append((span(&dice, 300, 8000), dice.one(of: DiskMood.allCases))) }
+        for _ in 0..<dice.between(0, 1) { crashes[role, default: []].append(span(&dice, 60, 800)) }
+        for _ in 0..<dice.between(0, 1) { crashSteps[role, default: []].insert(Int(dice.between(1, 6000))) }
     }
 
     private func span(_ dice: inout SimulationDice, _ least: Int64, _ most: Int64) -> Span {
@@ -227,11 +227,11 @@ extension SimulationPlan {
         weathers.last { $0.span.contains(time) }
     }
 
-    func isCut(_ place: Place, at time: Int64) -> Bool {
-        cuts[place]?.contains { $0.contains(time) } ?? false
+    func isCut(_ role: PairRole, at time: Int64) -> Bool {
+        cuts[role]?.contains { $0.contains(time) } ?? false
     }
 
-    func disk(of place: Place, at time: Int64) -> (mood: DiskMood, until: Int64)? {
-        disks[place]?.last { $0.span.contains(time) }.map { ($0.mood, $0.span.until) }
+    func disk(of role: PairRole, at time: Int64) -> (mood: DiskMood, until: Int64)? {
+        disks[role]?.last { $0.span.contains(time) }.map { ($0.mood, $0.span.until) }
     }
 }

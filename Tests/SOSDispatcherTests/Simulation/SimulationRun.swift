@@ -16,7 +16,7 @@ struct SimulationFiles: Sendable {
     var keys: URL { base.appendingPathComponent("keys") }
     var secrets: [String: WebhookSecret] = [:]
 
-    func folder(of place: Place) -> URL { base.appendingPathComponent(place.rawValue) }
+    func folder(of role: PairRole) -> URL { base.appendingPathComponent(role.rawValue) }
 
     /// Lets a suite without faults register everybody.
     init(in base: URL) throws {
@@ -56,8 +56,8 @@ struct SimulationFiles: Sendable {
             throw SimulationFault(what: (suite.trace ?? []).joined(separator: "\n"))
         }
         for dispatcher in suite.dispatchers {
-            try manager.removeItem(at: folder(of: dispatcher.place))
-            try manager.moveItem(at: dispatcher.folder, to: folder(of: dispatcher.place))
+            try manager.removeItem(at: folder(of: dispatcher.role))
+            try manager.moveItem(at: dispatcher.folder, to: folder(of: dispatcher.role))
         }
     }
 }

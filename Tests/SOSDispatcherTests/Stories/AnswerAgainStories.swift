@@ -107,7 +107,7 @@ struct AnswerAgainStories {
     @Test("SOS-14, SOS-28: \"fine\", then help at one dispatcher, and \"fine\" sent again at one that began anew: it called off the help")
     func fineAtNewcomer() async throws {
         try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
-            let second = try await stage.start(place: .second)
+            let second = try await stage.start(role: .second)
             let person = PersonID.random()
             _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:]), of: .second)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
@@ -163,7 +163,7 @@ struct AnswerAgainStories {
             try await stage.subscribe(person)
             var started: Stage.Dispatcher?
             if !joinsLater {
-                let second = try await stage.start(place: .second)
+                let second = try await stage.start(role: .second)
                 try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
                 started = second
             }
@@ -171,7 +171,7 @@ struct AnswerAgainStories {
             // Told, and halted before anybody gets the reply.
             #expect(try await first.parts.people.prompts.answer(.helpIsHere, to: emergency, by: person).asksBack)
             try await first.parts.journal.commitEverything()
-            if started == nil { started = try await stage.start(place: .second) }
+            if started == nil { started = try await stage.start(role: .second) }
             let other = try #require(started)
             let there = other.parts.supervision
             try await eventually("the second calls") { await Self.stage(person, there) == .dispatching }

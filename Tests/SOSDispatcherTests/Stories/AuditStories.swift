@@ -48,7 +48,7 @@ struct AuditStories {
         try await Stage.play(desk) { stage in
             let file = stage.folder.appendingPathComponent("anchors.jsonl")
             var first = try await stage.start(["TRACKME_SOS_AUDIT_ANCHOR_FILE": file.path])
-            let second = try await stage.start(place: .second, lead: .seconds(1))
+            let second = try await stage.start(role: .second, lead: .seconds(1))
             let person = PersonID.random()
             try await stage.subscribe(person)
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }

@@ -43,7 +43,7 @@ struct ContactPairStories {
         try await Stage.play(desk) { stage in
             let notifier = try await TalkingNotifier(in: stage.folder)
             let first = try await stage.start(Self.pace)
-            let second = try await stage.start(Self.pace, place: .second)
+            let second = try await stage.start(Self.pace, role: .second)
             let emergency = try await Self.call(stage, first, second)
             try await eventually("the first calls again") { Self.calls(notifier).count >= 2 }
             try await eventually("the second has counted") { await second.alarm(emergency)?.calls ?? 0 >= 2 }
@@ -73,7 +73,7 @@ struct ContactPairStories {
         try await Stage.play(desk) { stage in
             let notifier = try await TalkingNotifier(in: stage.folder)
             let first = try await stage.start(Self.pace)
-            let second = try await stage.start(Self.pace, place: .second)
+            let second = try await stage.start(Self.pace, role: .second)
             let emergency = try await Self.call(stage, first, second)
             let alerts = try await eventually("both contacts are told") {
                 let alerts = notifier.messages(.sosContactAlert).filter { $0.channels != [.call] }
@@ -90,7 +90,7 @@ struct ContactPairStories {
             await first.stop()
             #expect(await second.nextCall(emergency) == nil)
             await second.stop()
-            let again = try await stage.start(Self.pace, listening: false, place: .second)
+            let again = try await stage.start(Self.pace, listening: false, role: .second)
             #expect(await again.alarm(emergency)?.contacts.map(\.answer) == [.onScene, .seen])
             #expect(await again.nextCall(emergency) == nil)
             let page = try await Visitor(of: again).open(carlo)

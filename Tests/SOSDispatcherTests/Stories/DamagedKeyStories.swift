@@ -119,7 +119,7 @@ struct DamagedKeyStories {
             let late = ["TRACKME_SOS_DISPATCH_AT_S": "4.9"]
             let person = PersonID.random()
             var first = try await stage.start(late)
-            let second = try await stage.start(late, place: .second)
+            let second = try await stage.start(late, role: .second)
             try await stage.subscribe(person, bounds: ["heart-rate": Bounds(low: 50, high: nil)])
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
             try await second.parts.journal.commitEverything()

@@ -32,14 +32,14 @@ struct DamagedSecretStories {
             let keys = KeyFiles(folder: stage.folder.appendingPathComponent("keys"))
             #expect(keys.makeShared().isEmpty)
             // As of a suite that has run: each dispatcher knows the keys that its data lie under.
-            for place in [Place.first, .second] { await (try await stage.start(place: place)).stop() }
+            for role in [PairRole.first, .second] { await (try await stage.start(role: role)).stop() }
             let secret = try #require(SharedSecret.all.first { $0.name == name })
             let file = keys.places(of: secret).original
             try Data().write(to: file)
             let heartbeat = ["TRACKME_SOS_HEARTBEAT_URL": "http://127.0.0.1:9/"]
 
             let dispatcher = try await stage.start(heartbeat)
-            let deputy = try await stage.start(heartbeat, place: .second)
+            let deputy = try await stage.start(heartbeat, role: .second)
             let emergency = try await stage.callForHelp(.random())
             let receipt = try await eventually("the call") { desk.receipts.first }
             #expect(receipt.id == "\(emergency)-0")

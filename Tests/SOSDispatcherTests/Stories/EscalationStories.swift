@@ -92,7 +92,7 @@ struct EscalationStories {
         try await Stage.play(next, and: silent) { stage in
             let first = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
             // The second would never call anybody in addition by itself.
-            let second = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"], place: .second, lead: .seconds(1))
+            let second = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"], role: .second, lead: .seconds(1))
             try await Self.register(stage, "milan", 30, silent)
             try await eventually("the second knows both") { await second.parts.dispatcher.registry.integrator("milan") != nil }
             let person = PersonID.random()

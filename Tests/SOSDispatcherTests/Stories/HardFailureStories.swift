@@ -146,7 +146,7 @@ struct HardFailureStories {
         let (silent, taker) = (Desk(.silent), Desk(.silent))
         try await Stage.play(taker, and: silent) { stage in
             let first = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "4"])
-            let second = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"], place: .second, lead: .seconds(1))
+            let second = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"], role: .second, lead: .seconds(1))
             try await Self.register(stage, "milan", 30, silent.address, silent)
             try await eventually("the second knows both") { await second.parts.dispatcher.registry.integrator("milan") != nil }
             let person = PersonID.random()

@@ -100,7 +100,7 @@ struct PairAnswerStories {
     func helpAfterFalseAlarm() async throws {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
-            let second = try await stage.start(place: .second)
+            let second = try await stage.start(role: .second)
             let person = PersonID.random()
             _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:]), of: .second)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
@@ -127,7 +127,7 @@ struct PairAnswerStories {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
             let first = try await stage.start()
-            let second = try await stage.start(place: .second)
+            let second = try await stage.start(role: .second)
             let person = PersonID.random()
             try await stage.subscribe(person)
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
@@ -315,7 +315,7 @@ struct PairAnswerStories {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
             let first = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
-            let second = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"], place: .second)
+            let second = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"], role: .second)
             let person = PersonID.random()
             try await stage.subscribe(person)
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }

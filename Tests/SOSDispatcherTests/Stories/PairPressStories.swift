@@ -103,7 +103,7 @@ struct PairPressStories {
     func helpIsHereOnce() async throws {
         try await Stage.play(Desk(.silent)) { stage in
             let first = try await stage.start()
-            let second = try await stage.start(place: .second)
+            let second = try await stage.start(role: .second)
             let person = PersonID.random()
             try await stage.subscribe(person)
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
@@ -150,7 +150,7 @@ struct PairPressStories {
         try await Stage.play(desk) { stage in
             let late = ["TRACKME_SOS_DISPATCH_AT_S": "4.9"]
             let first = try await stage.start(late)
-            let second = try await stage.start(late, place: .second)
+            let second = try await stage.start(late, role: .second)
             let person = PersonID.random()
             try await stage.subscribe(person)
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }

@@ -28,7 +28,7 @@ struct PairStories {
         let desk = Desk(.silent)
         try await Stage.play(desk) { stage in
             let first = try await stage.start(["TRACKME_SOS_RETRY_S": "1"])
-            let second = try await stage.start(["TRACKME_SOS_RETRY_S": "1"], place: .second, lead: .seconds(60))
+            let second = try await stage.start(["TRACKME_SOS_RETRY_S": "1"], role: .second, lead: .seconds(60))
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
@@ -88,7 +88,7 @@ struct PairStories {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
             let first = try await stage.start()
-            let second = try await stage.start(place: .second)
+            let second = try await stage.start(role: .second)
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             let t0 = Timestamp.now
@@ -111,7 +111,7 @@ struct PairStories {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
             let first = try await stage.start()
-            let second = try await stage.start(place: .second)
+            let second = try await stage.start(role: .second)
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             await first.stop()
@@ -142,7 +142,7 @@ struct PairStories {
         let (refusing, called) = (Desk(.acknowledges(.rejected)), Desk(.silent))
         try await Stage.play(called, and: refusing) { stage in
             let first = try await stage.start()
-            let second = try await stage.start(place: .second, lead: .seconds(60))
+            let second = try await stage.start(role: .second, lead: .seconds(60))
             let area = ServiceArea(circle: .init(centre: .init(latitude: 45.5, longitude: 9.25), radiusKm: 30))
             let settings = IntegratorSettings(name: "milan", area: area, url: refusing.address)
             let reply = try await stage.question(AddIntegrator(settings: settings, replaces: false))
@@ -171,14 +171,14 @@ struct PairStories {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
             let first = try await stage.start()
-            let second = try await stage.start(place: .second, lead: .seconds(60))
+            let second = try await stage.start(role: .second, lead: .seconds(60))
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             let emergency = try await stage.callForHelp(person)
             try await eventually("the second knows") { try await second.parts.store.emergency(emergency)?.state == .dispatched }
             await second.stop()
             await first.stop()
-            let alone = try await stage.start(place: .second)
+            let alone = try await stage.start(role: .second)
             _ = try await stage.question(AnswerPrompt(person: person, answer: .falseAlarm), of: .second)
             try await eventually("the service is told") { desk.receipts.contains { $0.id == "\(emergency)-1" } }
             await alone.stop()
@@ -187,12 +187,12 @@ struct PairStories {
 
     @Test(
         "SOS-14, SOS-24: several answers of one person at once left the two dispatchers in opposite states for good",
-        arguments: [[Place.first], [.first, .second]])
-    func answersAtOnce(at places: [Place]) async throws {
+        arguments: [[PairRole.first], [.first, .second]])
+    func answersAtOnce(at roles: [PairRole]) async throws {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
             let first = try await stage.start()
-            let second = try await stage.start(place: .second)
+            let second = try await stage.start(role: .second)
             for _ in 0..<6 {
                 let person = PersonID.random()
                 try await Self.subscribed(person, stage, first, second)
@@ -202,18 +202,18 @@ struct PairStories {
                     let listing = ListEmergencies(person: person, limit: 1)
                     return try await stage.question(listing, of: .second).emergencies.first?.emergency == known ? known : nil
                 }
-                if places.count > 1 {
+                if roles.count > 1 {
                     // Before the call "I am fine" ends the emergency, and help is another one.
-                    for place in [first, second] {
+                    for dispatcher in [first, second] {
                         try await eventually(
-                            "it is called for", isTrue: { try await place.parts.store.emergency(opened)?.state == .dispatched })
+                            "it is called for", isTrue: { try await dispatcher.parts.store.emergency(opened)?.state == .dispatched })
                     }
                 }
                 await withTaskGroup { group in
                     for number in 0..<8 {
                         let answer: AnswerPrompt.Answer = number.isMultiple(of: 2) ? .fine : .help
-                        let place = places[number / 2 % places.count]
-                        group.addTask { _ = try? await stage.question(AnswerPrompt(person: person, answer: answer), of: place) }
+                        let role = roles[number / 2 % roles.count]
+                        group.addTask { _ = try? await stage.question(AnswerPrompt(person: person, answer: answer), of: role) }
                     }
                 }
                 let last = try await eventually("both know every answer", within: .seconds(10)) { () -> [EmergencyRecord.State]? in
@@ -235,7 +235,7 @@ struct PairStories {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
             let first = try await stage.start()
-            let second = try await stage.start(place: .second)
+            let second = try await stage.start(role: .second)
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             let called = try await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
@@ -265,7 +265,7 @@ struct PairStories {
         let desk = Desk(.silent)
         try await Stage.play(desk) { stage in
             let first = try await stage.start()
-            let second = try await stage.start(place: .second)
+            let second = try await stage.start(role: .second)
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             let emergency = try await stage.callForHelp(person)
@@ -295,11 +295,11 @@ struct PairStories {
         try await Stage.play(desk) { stage in
             let (person, t0) = (PersonID.random(), Timestamp.now)
             let entry = Sample(type: .heartRate, at: t0, value: 31, position: Position(latitude: 45.5, longitude: 9.25))
-            for place in Place.allCases {
-                let dispatcher = try await stage.start(place: place)
-                _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:]), of: place)
+            for role in PairRole.allCases {
+                let dispatcher = try await stage.start(role: role)
+                _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:]), of: role)
                 try await stage.ingest.say(person, [entry], receivedAt: t0)
-                let count = place == .first ? 1 : 2
+                let count = role == .first ? 1 : 2
                 try await eventually("the call") { desk.receipts.count >= count }
                 await dispatcher.stop()
             }
@@ -317,7 +317,7 @@ struct PairStories {
             try await stage.subscribe(calm, bounds: ["heart-rate": Bounds(low: 50, high: nil)])
             let emergency = try await stage.callForHelp(calling)
             for round in 0..<2 {
-                let second = try await stage.start(place: .second)
+                let second = try await stage.start(role: .second)
                 try await eventually("it knows both") {
                     let people = await second.parts.supervision.people
                     return people[calm]?.subscriber.supervision.own[.heartRate]?.low == 50
@@ -337,7 +337,7 @@ struct PairStories {
     func erasure() async throws {
         try await Stage.play { stage in
             let first = try await stage.start()
-            let second = try await stage.start(place: .second)
+            let second = try await stage.start(role: .second)
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             try await eventually("the first has heard of the second") { try await first.parts.store.hasDeputy() }
@@ -360,7 +360,7 @@ struct PairStories {
     @Test("ACC-31: what the second had erased before the first ever followed it, the first knows: no erasure waits for it for ever")
     func erasedBeforeTheFirstFollowed() async throws {
         try await Stage.play { stage in
-            let second = try await stage.start(place: .second)
+            let second = try await stage.start(role: .second)
             let erasure = ErasureID.random()
             let stores = [ErasedStore(store: "sos-deputy.db", removed: 3, at: .now, kept: PersonErasureStore.kept)]
             var batch = StoreBatch()

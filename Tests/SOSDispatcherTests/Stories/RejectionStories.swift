@@ -94,7 +94,7 @@ struct RejectionStories {
     func rejectedSinceTheCopy() async throws {
         let (taker, next) = (Desk(.acknowledges(.accepted)), Desk(.acknowledges(.accepted)))
         try await Self.play(taker, next) { taken in
-            let second = try await taken.stage.start(place: .second)
+            let second = try await taken.stage.start(role: .second)
             try await eventually("the second knows") { await second.parts.supervision.people[taken.person] != nil }
             try await taken.dispatcher.parts.journal.commitEverything()
             let copy = try await RestoreStories.copy(taken.stage)

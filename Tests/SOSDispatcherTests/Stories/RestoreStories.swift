@@ -67,28 +67,28 @@ struct RestoreStories {
         }
     }
 
-    /// - Parameter place: of the dispatcher that is told; the first one's store is put back.
+    /// - Parameter role: of the dispatcher that gets the answer; the first one's store is restored.
     @Test(
         "SOS-24: what the person has told either dispatcher since the copy was made is known: a restored one does not call them out",
-        arguments: Place.allCases)
-    func answered(at place: Place) async throws {
+        arguments: PairRole.allCases)
+    func answered(at role: PairRole) async throws {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
             let (person, next) = (PersonID.random(), PersonID.random())
             let first = try await stage.start()
-            let second = try await stage.start(place: .second)
+            let second = try await stage.start(role: .second)
             for person in [person, next] {
                 try await stage.subscribe(person)
                 try await eventually("the second knows") { await second.parts.supervision.people[person] != nil }
             }
             try await first.parts.journal.commitEverything()
             let copy = try await Self.copy(stage)
-            if place == .second { await first.stop() }
+            if role == .second { await first.stop() }
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
             _ = try await eventually("it is told that all is well") {
-                try? await stage.question(AnswerPrompt(person: person, answer: .fine), of: place)
+                try? await stage.question(AnswerPrompt(person: person, answer: .fine), of: role)
             }
-            if place == .first {
+            if role == .first {
                 try await eventually("the second knows it") {
                     try await second.parts.store.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM pair_heard") } == 1
                 }
@@ -116,7 +116,7 @@ struct RestoreStories {
         try await Stage.play(desk) { stage in
             let person = PersonID.random()
             let first = try await stage.start()
-            let second = try await stage.start(place: .second)
+            let second = try await stage.start(role: .second)
             try await stage.subscribe(person)
             try await eventually("the second knows") { await second.parts.supervision.people[person] != nil }
             try await first.parts.journal.commitEverything()
@@ -139,7 +139,7 @@ struct RestoreStories {
             let alone = try await stage.start()
             #expect(try await alone.parts.store.hasForgotten())
             await alone.stop()
-            let other = try await stage.start(place: .second)
+            let other = try await stage.start(role: .second)
             let restored = try await stage.start()
             try await eventually("the answer is told back") { restored.parts.pair.hasAnswers }
             try await eventually("that is remembered") { try await !restored.parts.store.hasForgotten() }
@@ -152,7 +152,7 @@ struct RestoreStories {
     func subscribersOfThePair() async throws {
         try await Stage.play { stage in
             let first = try await stage.start()
-            let second = try await stage.start(place: .second)
+            let second = try await stage.start(role: .second)
             let person = PersonID.random()
             let copy = try await Self.copy(stage)
             try await stage.subscribe(person, bounds: ["heart-rate": Bounds(low: 50, high: nil)])

@@ -69,14 +69,14 @@ final class Stage: Sendable {
     /// Returns once it hears ingest, unless that is not to be awaited.
     /// - Parameter lead: how much later than the first the second calls, where a loaded machine must not decide.
     func start(
-        _ settings: [String: String] = [:], listening: Bool = true, place: Place = .first, lead: Duration? = nil
+        _ settings: [String: String] = [:], listening: Bool = true, role: PairRole = .first, lead: Duration? = nil
     ) async throws -> Dispatcher {
         let environment = [
             "TRACKME_SOS_WEBHOOK_URL": desk.address, "TRACKME_SOS_RETRY_S": "0.2", "TRACKME_SOS_CANARY": "false",
-            "TRACKME_SOS_PLACE": place.rawValue,
+            "TRACKME_SOS_PLACE": role.rawValue,
         ].merging(settings) { $1 }
         var reader = SettingsReader(environment: environment)
-        let runtime = try Stage.runtime(place.peer, folder, environment)
+        let runtime = try Stage.runtime(role.peer, folder, environment)
         var own = SOSAssembly.settings(&reader)
         own.lead = lead ?? own.lead
         let parts = try await SOSModule(own, on: runtime)
@@ -112,8 +112,8 @@ final class Stage: Sendable {
 
     // MARK: What the operator does
 
-    func question<R: BusRequest>(_ request: R, of place: Place = .first) async throws -> R.Reply {
-        try await (place == .first ? ask : askDeputy).ask(request, deadline: .seconds(5))
+    func question<R: BusRequest>(_ request: R, of role: PairRole = .first) async throws -> R.Reply {
+        try await (role == .first ? ask : askDeputy).ask(request, deadline: .seconds(5))
     }
 
     func subscribe(_ person: PersonID, bounds: [String: Bounds] = [:]) async throws {
@@ -129,12 +129,12 @@ final class Stage: Sendable {
 
     /// For somebody whose failing heart has been said: help that was asked for before that is heard would be an emergency of its own, and
     /// the heart its "worse".
-    func askForHelp(_ person: PersonID, of place: Place = .first) async throws -> EmergencyID {
+    func askForHelp(_ person: PersonID, of role: PairRole = .first) async throws -> EmergencyID {
         let alert = try await eventually("the alert") {
-            let newest = try await self.question(ListEmergencies(person: person, limit: 1), of: place).emergencies.first
+            let newest = try await self.question(ListEmergencies(person: person, limit: 1), of: role).emergencies.first
             return newest.flatMap { ["alerted", "confirmed", "dispatching"].contains($0.state) ? $0.emergency : nil }
         }
-        let reply = try await question(AnswerPrompt(person: person, answer: .help), of: place)
+        let reply = try await question(AnswerPrompt(person: person, answer: .help), of: role)
         guard reply.emergency == alert else { throw Failure(.conflict, "help was called for in another emergency") }
         return alert
     }

@@ -5,13 +5,13 @@ import ServiceKit
 
 /// Both run the same executable on the same streams, each with a store of its own. The first calls; the second calls where the
 /// first does not.
-enum Place: String, CaseIterable, Sendable {
+enum PairRole: String, CaseIterable, Sendable {
     case first
     case second
 
-    /// A bus peer in any other place is a test's.
+    /// Any other bus peer is a test's, in the role of the first.
     init(_ peer: Peer) {
-        self = peer == Place.second.peer ? .second : .first
+        self = peer == PairRole.second.peer ? .second : .first
     }
 
     var peer: Peer {
@@ -21,7 +21,7 @@ enum Place: String, CaseIterable, Sendable {
         }
     }
 
-    var other: Place { self == .first ? .second : .first }
+    var other: PairRole { self == .first ? .second : .first }
 
     /// What this one tells the other.
     var family: StreamFamily {
