@@ -104,7 +104,7 @@ extension Exchange {
 /// One event stream that is open.
 private final class OpenStream: Sendable {
     /// A stream whose task does not end so long after it was cancelled loses its connection.
-    private static let patience = Duration.milliseconds(300)
+    private static let cancellationTimeout = Duration.milliseconds(300)
 
     private struct State {
         var task: Task<Void, any Error>?
@@ -168,7 +168,7 @@ private final class OpenStream: Sendable {
         state.withLock { state in
             guard !state.isOver else { return }
             if let endedAt = state.endedAt {
-                if now - endedAt >= Self.patience { connection.cut() }
+                if now - endedAt >= Self.cancellationTimeout { connection.cut() }
             } else if now - state.lastWord >= heartbeat {
                 state.lastWord = now
                 connection.onLoop { $0.sayAlive() }

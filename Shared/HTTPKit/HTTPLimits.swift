@@ -76,7 +76,7 @@ package struct HTTPLimits: Sendable {
 
     /// How often event streams and connections are looked at: a stream ends so long after its session at the latest.
     package var sweepInterval: Duration = .milliseconds(250)
-    /// An event stream without events says so often that it lives; shorter than the usual patience of proxies, 30 s to 60 s.
+    /// An event stream without events says so often that it lives; shorter than the usual timeout of proxies, 30 s to 60 s.
     package var eventHeartbeat: Duration = .seconds(15)
 
     package init() {}

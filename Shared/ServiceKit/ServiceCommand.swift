@@ -48,7 +48,7 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
             throw ExitCode(78)
         }
         if checkConfig { return }
-        if health { throw ExitCode(HealthQuestion.isReady(host: suite.httpHost, port: suite.httpPort) ? 0 : 1) }
+        if health { throw ExitCode(HealthProbe.isReady(host: suite.httpHost, port: suite.httpPort) ? 0 : 1) }
         try await serve(settings, suite, despite: faults, as: place.peer)
     }
 

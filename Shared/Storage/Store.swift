@@ -145,7 +145,7 @@ extension Store {
             do {
                 try writer.queue.add(
                     maintenance: Checkpointer.copyingAll(
-                        .truncate, patience: settings.lockTimeout, then: settings.lockTimeout, length: length
+                        .truncate, timeout: settings.lockTimeout, then: settings.lockTimeout, length: length
                     ) {
                         continuation.resume(with: $0)
                     })

@@ -73,7 +73,7 @@ struct RequestPromiseTests {
                         calls += 1
                         return calls
                     }
-                    // Longer than the asker's patience, so that it asks again, and ends half of it before it would ask a third time.
+                    // Longer than the client's timeout, so that it asks again, and ends half of it before it would ask a third time.
                     try await Task.sleep(for: .milliseconds(1500))
                     return Array("\(call)".utf8)
                 }
@@ -121,7 +121,7 @@ struct RequestPromiseTests {
             try await answering(stage) { reader in
                 let client = try await reader.client(of: .ingest, at: stage.requests, serverKey: stage.server.publicKey)
                 let late = Question(id: "late", method: Add.method, deadline: busTime() - .seconds(1), trace: "", body: Array("{}".utf8))
-                let outcome = await client.requests.exchange(id: "late", patience: .seconds(10), attempts: 1) { late.envelope }
+                let outcome = await client.requests.exchange(id: "late", timeout: .seconds(10), attempts: 1) { late.envelope }
                 #expect(outcome.failure?.code == .deadline)
             }
         }
@@ -144,7 +144,7 @@ struct RequestPromiseTests {
             #expect(await code("conflict", "{}") == .conflict)
             #expect(await code("broken", "{}") == .internal)
             #expect(await code(ReplayStream.method, #"{"stream":"t.news.0","epoch":"e1","from":1,"through":2}"#) == .forbidden)
-            let outcome = await client.requests.exchange(id: "", patience: .seconds(10), attempts: 1) { Array("nonsense".utf8) }
+            let outcome = await client.requests.exchange(id: "", timeout: .seconds(10), attempts: 1) { Array("nonsense".utf8) }
             #expect(outcome.failure?.code == .invalid)
         }
     }

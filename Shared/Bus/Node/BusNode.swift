@@ -12,7 +12,7 @@ package actor BusNode {
     private let keys: CurveKeyPair
     private let rights: StreamRights
     private let logger: Logger
-    private var duties: [any SocketHandler] = []
+    private var handlers: [any SocketHandler] = []
     private var bound: [BoundSocket] = []
     private var isClosed = false
     private var closing: [CheckedContinuation<Void, Never>] = []
@@ -54,7 +54,7 @@ package actor BusNode {
         }
         rights.add(family)
         let queue = PublisherQueue(family: family, epoch: epoch, heads: heads, thread: thread, logger: logger)
-        duties.append(PublisherSocket(socket: socket, queue: queue))
+        handlers.append(PublisherSocket(socket: socket, queue: queue))
         return Publisher(family: family, queue: queue)
     }
 
@@ -66,7 +66,7 @@ package actor BusNode {
         let socket = try bind(.server, to: endpoint, domain: "\(peer)/requests") { key in
             allowed.peer(withKey: key).flatMap { $0.mayAskAnything ? $0.peer.name : nil }
         }
-        duties.append(
+        handlers.append(
             ServerSocket(socket: socket, methods: methods, rights: rights, requests: ServerRequests(thread: thread), logger: logger))
     }
 
@@ -77,7 +77,7 @@ package actor BusNode {
         let socket = try Socket(.client, .trusting(serverKey: serverKey, keys: keys))
         try socket.connect(to: endpoint)
         let requests = ClientRequests(thread: thread)
-        duties.append(ClientSocket(socket: socket, requests: requests))
+        handlers.append(ClientSocket(socket: socket, requests: requests))
         return BusClient(peer: peer, requests: requests)
     }
 
@@ -89,13 +89,13 @@ package actor BusNode {
         try checkOpen()
         let inbox = StreamInbox(family: family, streams: streams ?? family.streams, thread: thread)
         let keys = keys
-        let duty = try ConsumerSocket(inbox: inbox, logger: logger) { () throws(BusError) in
+        let handler = try ConsumerSocket(inbox: inbox, logger: logger) { () throws(BusError) in
             let socket = try Socket(.subscriber, .trusting(serverKey: serverKey, keys: keys))
             for stream in inbox.streams + [family.heartbeatStream] { try socket.subscribe(to: stream) }
             try socket.connect(to: endpoint)
             return socket
         }
-        duties.append(duty)
+        handlers.append(handler)
         return inbox
     }
 
@@ -118,7 +118,7 @@ package actor BusNode {
     /// endpoints. Consumers return and waiting questions end as `unavailable`. May be called more than once.
     package func shutdown() async {
         guard !isClosed else { return }
-        for case let answering as ServerSocket in duties { answering.isEnding = true }
+        for case let answering as ServerSocket in handlers { answering.isEnding = true }
         if closeAt == nil { closeAt = .now + BusLimits.shutdownGrace }
         await withCheckedContinuation { closing.append($0) }
     }
@@ -176,21 +176,21 @@ package actor BusNode {
 
     private func turn() {
         if let closeAt {
-            let isIdle = duties.allSatisfy { ($0 as? ServerSocket)?.isIdle ?? true }
+            let isIdle = handlers.allSatisfy { ($0 as? ServerSocket)?.isIdle ?? true }
             if isIdle || ContinuousClock.now >= closeAt { return close() }
         }
-        pollOnce(duties, thread: thread, until: closeAt)
+        pollOnce(handlers, thread: thread, until: closeAt)
     }
 
     private func close() {
         isClosed = true
-        for duty in duties {
-            duty.end()
-            duty.socket.releaseEndpoint()
-            duty.socket.close()
+        for handler in handlers {
+            handler.end()
+            handler.socket.releaseEndpoint()
+            handler.socket.close()
         }
         for socket in bound { ZAPHandler.shared.forget(domain: socket.domain) }
-        (duties, bound) = ([], [])
+        (handlers, bound) = ([], [])
         thread.stop()
         for waiter in closing { waiter.resume() }
         closing = []

@@ -77,7 +77,7 @@ package struct BusClient: Sendable {
             throw Failure(.invalid, "id and method have 1 to \(BusLimits.wordBytes) printable ASCII characters, no quotes or backslashes")
         }
         let trace = busWord(trace)
-        let outcome = await requests.exchange(id: id, patience: deadline, attempts: attempts) {
+        let outcome = await requests.exchange(id: id, timeout: deadline, attempts: attempts) {
             Question(id: id, method: method, deadline: busTime() + deadline, trace: trace, body: body).envelope
         }
         switch outcome {

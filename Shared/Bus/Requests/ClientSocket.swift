@@ -16,7 +16,7 @@ final class ClientRequests: Sendable {
         /// Makes the envelope of the next attempt; its deadline is new each time.
         let envelope: @Sendable () -> [UInt8]
         /// How long each attempt waits.
-        let patience: Duration
+        let timeout: Duration
         var attemptsLeft: Int
         var until: ContinuousClock.Instant
         let waiter: CheckedContinuation<AskOutcome, Never>
@@ -38,13 +38,13 @@ final class ClientRequests: Sendable {
 
     /// Sends and sends again until an answer to one of the attempts came, or none came to the last one.
     func exchange(
-        id: String, patience: Duration, attempts: Int, envelope: @escaping @Sendable () -> [UInt8]
+        id: String, timeout: Duration, attempts: Int, envelope: @escaping @Sendable () -> [UInt8]
     ) async -> AskOutcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 leave(
                     Ask(
-                        id: id, envelope: envelope, patience: patience, attemptsLeft: max(1, attempts) - 1, until: .now + patience,
+                        id: id, envelope: envelope, timeout: timeout, attemptsLeft: max(1, attempts) - 1, until: .now + timeout,
                         waiter: waiter))
                 // The handler may have run before there was anything to cancel.
                 if Task.isCancelled { cancel(id) }
@@ -153,7 +153,7 @@ final class ClientSocket: SocketHandler {
                 end(ask.id, .silence)
             } else {
                 waiting[ask.id]?.attemptsLeft -= 1
-                waiting[ask.id]?.until = now + ask.patience
+                waiting[ask.id]?.until = now + ask.timeout
                 if !unsent.contains(ask.id) { unsent.append(ask.id) }
             }
         }

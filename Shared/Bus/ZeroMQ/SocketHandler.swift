@@ -19,25 +19,25 @@ protocol SocketHandler: AnyObject {
 }
 
 /// Polls once: does what is due, waits until something happens, reads what there is.
-func pollOnce(_ duties: [any SocketHandler], thread: SocketThread, until end: ContinuousClock.Instant?) {
+func pollOnce(_ handlers: [any SocketHandler], thread: SocketThread, until end: ContinuousClock.Instant?) {
     let clock = ContinuousClock()
     let now = clock.now
     var due = min(now + .seconds(1), end ?? now + .seconds(1))
     var items: [zmq_pollitem_t] = []
-    items.reserveCapacity(duties.count + 1)
-    for duty in duties {
-        duty.work(at: now)
-        if let next = duty.nextDue(after: now), next < due { due = next }
-        let events = ZMQ_POLLIN | (duty.waitsForRoom ? ZMQ_POLLOUT : 0)
-        items.append(zmq_pollitem_t(socket: duty.socket.handle, fd: 0, events: Int16(events), revents: 0))
+    items.reserveCapacity(handlers.count + 1)
+    for handler in handlers {
+        handler.work(at: now)
+        if let next = handler.nextDue(after: now), next < due { due = next }
+        let events = ZMQ_POLLIN | (handler.waitsForRoom ? ZMQ_POLLOUT : 0)
+        items.append(zmq_pollitem_t(socket: handler.socket.handle, fd: 0, events: Int16(events), revents: 0))
     }
     items.append(zmq_pollitem_t(socket: nil, fd: thread.wakeDescriptor, events: Int16(ZMQ_POLLIN), revents: 0))
     // Rounded up, so that what is due is due when the poll returns.
     let wait = max(0, (due - now).wholeMilliseconds + 1)
     guard zmq_poll(&items, Int32(items.count), due <= now ? 0 : Int(wait)) > 0 else { return }
-    if items[duties.count].revents != 0 { thread.acknowledgeWake() }
+    if items[handlers.count].revents != 0 { thread.acknowledgeWake() }
     let woken = clock.now
-    for (index, duty) in duties.enumerated() where items[index].revents & Int16(ZMQ_POLLIN) != 0 {
-        duty.receive(at: woken)
+    for (index, handler) in handlers.enumerated() where items[index].revents & Int16(ZMQ_POLLIN) != 0 {
+        handler.receive(at: woken)
     }
 }

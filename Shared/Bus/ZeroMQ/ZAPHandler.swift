@@ -67,7 +67,7 @@ final class ZAPHandler: Sendable {
     /// For the test of what happens when the thread is dead.
     func stopForTest() {
         state.withLock { $0.shallStop = true }
-        // Tests only: the thread looks at the wish at its next turn.
+        // Tests only: the thread reads the flag at its next turn.
         while state.withLock({ $0.isRunning }) { usleep(1000) }
     }
 

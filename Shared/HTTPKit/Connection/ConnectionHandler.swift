@@ -65,7 +65,7 @@ extension ConnectionHandler {
         guard connections.add(connection) else { return context.close(promise: nil) }
         (self.context, self.connection) = (context, connection)
         connection.waits(since: .now())
-        watch(after: patience)
+        watch(after: silenceTimeout)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -339,7 +339,7 @@ extension ConnectionHandler {
         guard let context else { return }
         nextLook = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(wait)) {
             let passed = NIODeadline.now() - self.lastProgress
-            let limit = TimeAmount(self.patience)
+            let limit = TimeAmount(self.silenceTimeout)
             guard self.waitsForOtherEnd, passed >= limit else {
                 return self.watch(after: Duration.nanoseconds(self.waitsForOtherEnd ? (limit - passed).nanoseconds : limit.nanoseconds))
             }
@@ -348,7 +348,7 @@ extension ConnectionHandler {
     }
 
     /// How long the other end may be silent.
-    private var patience: Duration { hasBegun ? limits.idle : min(limits.idle, limits.headArrival) }
+    private var silenceTimeout: Duration { hasBegun ? limits.idle : min(limits.idle, limits.headArrival) }
 
     private var waitsForOtherEnd: Bool {
         if piecesOnTheirWay > 0 { return true }

@@ -25,7 +25,7 @@ package final class ErasureFollower: Sendable {
     private let steps: ErasureSteps
     private let confirm: Confirm
     private let logger: Logger
-    private let duties = ErasureJobs()
+    private let jobs = ErasureJobs()
     private let wakeUp = WakeUpSignal()
 
     /// A piece of the service's migration.
@@ -52,7 +52,7 @@ package final class ErasureFollower: Sendable {
 
     /// Keeps an order in the caller's transaction.
     package func add(_ db: Database, _ order: PersonErased) throws {
-        guard try duties.add(db, order) else { return }
+        guard try jobs.add(db, order) else { return }
         db.afterCommit { [wakeUp] in wakeUp.notify() }
     }
 
@@ -71,12 +71,12 @@ package final class ErasureFollower: Sendable {
 
     /// Each order has its turn: one that fails, or waits, holds up no other.
     private func round() async throws -> NextRound {
-        guard let open = try await trying({ try await self.store.read { [duties = self.duties] db in try duties.open(db) } }) else {
+        guard let open = try await trying({ try await self.store.read { [jobs = self.jobs] db in try jobs.open(db) } }) else {
             return .backOff
         }
         var next = NextRound.whenWoken
-        for duty in open {
-            switch try await trying({ try await self.carryOut(duty) }) {
+        for job in open {
+            switch try await trying({ try await self.carryOut(job) }) {
             case true?: continue
             case false?: if next == .whenWoken { next = .after(Self.wait) }
             case nil: next = .backOff
@@ -99,10 +99,10 @@ package final class ErasureFollower: Sendable {
     }
 
     /// False where it has to wait for something.
-    private func carryOut(_ duty: ErasureJobs.Job) async throws -> Bool {
-        let order = duty.order
+    private func carryOut(_ job: ErasureJobs.Job) async throws -> Bool {
+        let order = job.order
         let stores: [ErasedStore]
-        if let erased = duty.stores {
+        if let erased = job.stores {
             stores = erased
         } else {
             do {
@@ -110,7 +110,7 @@ package final class ErasureFollower: Sendable {
             } catch is ErasureWaits {
                 return false
             }
-            try await store.write { [duties] db in try duties.erased(db, order.erasure, stores: stores) }
+            try await store.write { [jobs] db in try jobs.erased(db, order.erasure, stores: stores) }
         }
         // Only after it is noted that the old key is gone: begun again, this would destroy the new one.
         if order.scope == .data, steps.destroysKey(order) { try await keys.renewKey(of: order.person) }
@@ -121,7 +121,7 @@ package final class ErasureFollower: Sendable {
             // Somebody else's part is not done yet: that holds up nobody else's erasure.
             return false
         }
-        try await store.write { [duties] db in try duties.confirmed(db, order.erasure, at: .now) }
+        try await store.write { [jobs] db in try jobs.confirmed(db, order.erasure, at: .now) }
         try await store.emptyLog()
         logger.notice("an erasure is confirmed", metadata: ["erasure": "\(order.erasure)", "scope": "\(order.scope.rawValue)"])
         return true

@@ -187,7 +187,7 @@ extension JobRunner {
             let found = try await store.read { [table = queue.table] db in try table.find(db, number) }
             let at = queue.now()
             guard let job = found, isForced || isDue(job, at: at) else { return .gone }
-            if let notAfter = job.notAfter, notAfter < at { return try await bury(job, Failure(.deadline, "too late to be done")) }
+            if let notAfter = job.notAfter, notAfter < at { return try await deadLetter(job, Failure(.deadline, "too late to be done")) }
             return try await perform(job)
         } catch {
             return failed(in: error)
@@ -211,7 +211,7 @@ extension JobRunner {
             // The store of keys did not answer; that says nothing about the job.
             throw error
         } catch {
-            return try await bury(job, Failure(.internal, "cannot be opened"), code: "unreadable")
+            return try await deadLetter(job, Failure(.internal, "cannot be opened"), code: "unreadable")
         }
         let effect: Effect
         do {
@@ -221,7 +221,7 @@ extension JobRunner {
             return Task.isCancelled ? .failed(failure) : try await put(off: job, failure)
         } catch let givenUp as JobGivenUp {
             answered()
-            return try await bury(job, givenUp.failure)
+            return try await deadLetter(job, givenUp.failure)
         } catch is CancellationError {
             return .failed(CancellationError())
         } catch let error as StoreError {
@@ -258,12 +258,12 @@ extension JobRunner {
         return .failed(failure)
     }
 
-    private func bury(_ job: JobTable.StoredJob, _ failure: Failure, code: String? = nil) async throws -> Outcome {
+    private func deadLetter(_ job: JobTable.StoredJob, _ failure: Failure, code: String? = nil) async throws -> Outcome {
         let code = code ?? failure.code.rawValue
         let at = queue.now()
         // Of one that is about nobody whom an erasure could find, such as a message to an address, the body goes at once.
         let keepsBody = job.person != nil || queue.seal.isPlain
-        try await store.write { [table = queue.table] db in try table.bury(db, job, error: code, keepsBody: keepsBody, at: at) }
+        try await store.write { [table = queue.table] db in try table.deadLetter(db, job, error: code, keepsBody: keepsBody, at: at) }
         count(code)
         state.withLock { $0.measuredAt = nil }
         logger.error("a job will not be done and is kept: see trackme jobs", metadata: metadata(job, code))

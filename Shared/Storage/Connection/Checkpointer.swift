@@ -22,7 +22,7 @@ final class Checkpointer: Sendable {
     private let ended = DispatchSemaphore(value: 0)
 
     /// How long the writer may be held up by readers of an old state before beginning anew is put off.
-    private static let restartPatience: Duration = .milliseconds(200)
+    private static let restartTimeout: Duration = .milliseconds(200)
     /// The log is begun anew at this part of its limit.
     private static let restartPart = 4
     /// A page of the log with its header.
@@ -82,7 +82,7 @@ final class Checkpointer: Sendable {
     private func restart() throws {
         let done = DispatchSemaphore(value: 0)
         let outcome = Answer<Void>()
-        let work = Checkpointer.copyingAll(.restart, patience: Checkpointer.restartPatience, then: settings.lockTimeout, length: length) {
+        let work = Checkpointer.copyingAll(.restart, timeout: Checkpointer.restartTimeout, then: settings.lockTimeout, length: length) {
             outcome.put($0)
             done.signal()
         }
@@ -94,12 +94,12 @@ final class Checkpointer: Sendable {
     /// Work for the writer: copies the rest. After `.restart` the next commit begins the log anew; `.truncate` makes its file empty
     /// as well, so that nothing deleted is left in it.
     static func copyingAll(
-        _ mode: Database.CheckpointMode, patience: Duration, then usual: Duration, length: LogLength,
+        _ mode: Database.CheckpointMode, timeout: Duration, then usual: Duration, length: LogLength,
         answer: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) -> WaitingWrite {
         WaitingWrite(
             perform: { database in
-                try database.execute(sql: "PRAGMA busy_timeout = \(patience.wholeMilliseconds)")
+                try database.execute(sql: "PRAGMA busy_timeout = \(timeout.wholeMilliseconds)")
                 let result = Result { try database.checkpoint(mode) }
                 try database.execute(sql: "PRAGMA busy_timeout = \(usual.wholeMilliseconds)")
                 _ = try result.get()

@@ -9,7 +9,7 @@ import Glibc
 /// Where the file does not know the store's mark, or is gone, the store was put back. A copy that is younger than a minute, and is put back
 /// after a crash, is not told from the store itself.
 package struct StoreLife: Sendable {
-    private static let rhythm = Duration.seconds(60)
+    private static let interval = Duration.seconds(60)
     /// Stands in the file, beside the new mark, while the store may not have it yet; no mark is spelt like it.
     private static let beginning = "beginning"
 
@@ -72,8 +72,8 @@ package struct StoreLife: Sendable {
     /// Runs until it is cancelled, and changes the mark once more then: the store must still be open. What cannot be written is tried again.
     package func run(_ store: Store) async throws {
         while !Task.isCancelled {
-            // Sleeping is the rhythm of the mark.
-            try? await Task.sleep(for: Self.rhythm)
+            // Sleeping is the interval of the mark.
+            try? await Task.sleep(for: Self.interval)
             try? await goOn(store)
         }
         throw CancellationError()

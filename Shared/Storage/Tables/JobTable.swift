@@ -194,7 +194,7 @@ extension JobTable {
     }
 
     /// It is not tried any more, stays listed, and holds up nothing. Without its body it cannot be resent.
-    package func bury(_ db: Database, _ job: StoredJob, error: String, keepsBody: Bool, at: Timestamp) throws {
+    package func deadLetter(_ db: Database, _ job: StoredJob, error: String, keepsBody: Bool, at: Timestamp) throws {
         try db.cachedStatement(
             sql: """
                 UPDATE jobs SET dead_at = ?, error = ?, attempts = attempts + 1, is_behind = 0,

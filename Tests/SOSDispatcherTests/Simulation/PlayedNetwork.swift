@@ -170,7 +170,7 @@ final class PlayedNetwork {
         if let question = Question(envelope: ask.envelope()) {
             bring(question, from: asker.from, to: asker.to) { finish(.answer($0)) }
         }
-        time.after(ask.patience.wholeMilliseconds) { [self] in
+        time.after(ask.timeout.wholeMilliseconds) { [self] in
             guard !outcome.isKnown, time.isAlive(asker.process) else { return }
             if attempt > ask.attemptsLeft { finish(.silence) } else { begin(outcome, asker, attempt: attempt + 1) }
         }

@@ -77,7 +77,7 @@ struct OrganisationJobTests {
                 try await Self.add(house, [member])
                 try await store.write { [at = house.clock.now] db in
                     let job = try #require(try JobTable().find(db, "remove-member", id: "\(member)"))
-                    try JobTable().bury(db, job, error: "invalid", keepsBody: true, at: at)
+                    try JobTable().deadLetter(db, job, error: "invalid", keepsBody: true, at: at)
                 }
                 let asked = try await house.operators.ask(method: ListJobs.method, body: Methods.encode(ListJobs()))
                 #expect(!String(decoding: asked, as: UTF8.self).contains("\(member)"))

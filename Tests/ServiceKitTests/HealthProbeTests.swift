@@ -10,7 +10,7 @@ import Testing
 @testable import ServiceKit
 
 @Suite("The question for health", .timeLimit(.minutes(2)))
-struct HealthQuestionTests {
+struct HealthProbeTests {
     private static let places = ["127.0.0.1", "localhost", "0.0.0.0"]
     private static let hasIPv6 = (FileManager.default.contents(atPath: "/proc/net/if_inet6") ?? Data()).count > 0
 
@@ -22,7 +22,7 @@ struct HealthQuestionTests {
         let running = Task { try await server.run() }
         defer { running.cancel() }
         let port = await server.boundPort
-        return await offPool { HealthQuestion.isReady(host: host, port: port) }
+        return await offPool { HealthProbe.isReady(host: host, port: port) }
     }
 
     @Test("a service that listens at a name or a number is found ready", arguments: places)
@@ -38,7 +38,7 @@ struct HealthQuestionTests {
     @Test("one that is not ready, is not there, or has no address is not")
     func notReady() async throws {
         #expect(try await !ask(host: "localhost", missing: ["keys"]))
-        #expect(await !offPool { HealthQuestion.isReady(host: "127.0.0.1", port: 1) })
-        #expect(await !offPool { HealthQuestion.isReady(host: "no such name", port: 8100) })
+        #expect(await !offPool { HealthProbe.isReady(host: "127.0.0.1", port: 1) })
+        #expect(await !offPool { HealthProbe.isReady(host: "no such name", port: 8100) })
     }
 }

@@ -2,33 +2,33 @@
 
 import Foundation
 
-enum HealthQuestion {
+enum HealthProbe {
     /// How long one address may take, in seconds.
-    private static let patience = 2
+    private static let timeout = 2
 
     /// Whether `GET /health/ready` answers 200 within two seconds at one of the host's addresses, by name or number, IPv4 or IPv6. A
     /// service that listens everywhere is asked on loopback.
     static func isReady(host: String, port: Int) -> Bool {
-        var wish = addrinfo()
-        wish.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        wish.ai_flags = AI_NUMERICSERV
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_NUMERICSERV
         var found: UnsafeMutablePointer<addrinfo>?
         let loopback = ["0.0.0.0": "127.0.0.1", "::": "::1"]
-        guard getaddrinfo(loopback[host] ?? host, String(port), &wish, &found) == 0, let first = found else { return false }
+        guard getaddrinfo(loopback[host] ?? host, String(port), &hints, &found) == 0, let first = found else { return false }
         defer { freeaddrinfo(first) }
         return sequence(first: first, next: \.pointee.ai_next).contains { isReady($0.pointee) }
     }
 
-    private static func isReady(_ place: addrinfo) -> Bool {
-        let descriptor = socket(place.ai_family, place.ai_socktype, place.ai_protocol)
+    private static func isReady(_ address: addrinfo) -> Bool {
+        let descriptor = socket(address.ai_family, address.ai_socktype, address.ai_protocol)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        var limit = timeval(tv_sec: patience, tv_usec: 0)
+        var limit = timeval(tv_sec: timeout, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        let question = "GET /health/ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-        guard connect(descriptor, place.ai_addr, place.ai_addrlen) == 0,
-            send(descriptor, question, question.utf8.count, Int32(MSG_NOSIGNAL)) == question.utf8.count
+        let request = "GET /health/ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        guard connect(descriptor, address.ai_addr, address.ai_addrlen) == 0,
+            send(descriptor, request, request.utf8.count, Int32(MSG_NOSIGNAL)) == request.utf8.count
         else { return false }
         var answer = [UInt8](repeating: 0, count: 12)
         return recv(descriptor, &answer, answer.count, Int32(MSG_WAITALL)) == answer.count
