@@ -111,8 +111,8 @@ struct SOSModule: Sendable {
             settings, on: runtime, database: database, keys: keys, names: names, store: store, supervision: supervision, pair: pair.state,
             clock: clock)
         let memory = try await store.loadWithoutCanary(pair.state, supervision)
-        let asker = try await runtime.client(of: .ingest)
-        let ingest = IngestClient(asker)
+        let ingestClient = try await runtime.client(of: .ingest)
+        let ingest = IngestClient(ingestClient)
         let link = PairLink(
             on: runtime, supervision: supervision, dispatcher: dispatcher, pair: pair.state, keys: keys, positions: memory.positions,
             latest: ingest.latest)
@@ -133,12 +133,12 @@ struct SOSModule: Sendable {
         supervision.events.add(anchors)
         var methods = Methods(memory: answers)
         pair.source(database, store, clock, calling.streams).register(in: &methods)
-        let ear = CanaryRoutes(secret: .random())
+        let probe = CanaryRoutes(secret: .random())
         let routes = DispatchRoutes(
             dispatcher: dispatcher, store: store, registry: calling.registry, publicKey: secrets.signing.publicKey, panel: panel)
-        let server = SOSModule.server(routes.all + people.routes + ear.all, supervision, database, tokens, calling.registry, runtime)
+        let server = SOSModule.server(routes.all + people.routes + probe.all, supervision, database, tokens, calling.registry, runtime)
         let watch = WatchModule(
-            settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: asker, ear: ear,
+            settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: ingestClient, probe: probe,
             signing: secrets.signing, on: runtime, port: { await server.boundPort })
         BusRoutes(
             supervision: supervision, store: store, enrolment: enrolment, answers: answers, canary: watch.canary, role: pair.role,

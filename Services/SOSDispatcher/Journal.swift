@@ -93,12 +93,12 @@ final class Journal: Sendable {
         try await commit()
     }
 
-    /// As `commit`, but waits no longer than `patience`; false if it is not on disk by then.
-    func commit(within patience: Duration) async -> Bool {
+    /// As `commit`, but waits no longer than `timeout`; false if it is not on disk by then.
+    func commit(within timeout: Duration) async -> Bool {
         let (answers, answer) = AsyncStream<Bool>.makeStream()
         Task { answer.yield((try? await commit()) != nil) }
         let watch = Task {
-            try await Task.sleep(for: patience)
+            try await Task.sleep(for: timeout)
             answer.yield(false)
         }
         defer { watch.cancel() }
@@ -156,7 +156,7 @@ final class Journal: Sendable {
                 var kept = batch
                 kept.add(state.urgent)
                 state.urgent = kept
-                // Not again at once: the disk is not in the mood.
+                // Not again at once: the write failed with a retryable error.
                 state.isPatientDue = false
             }
             for continuation in waiting { continuation.resume(throwing: error) }

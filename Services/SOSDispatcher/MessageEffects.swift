@@ -10,7 +10,7 @@ import Storage
 /// open): the notifier knows a message that comes again.
 struct MessageEffects: Sendable {
     /// How long messages wait for a disk that hangs.
-    private static let patience = Duration.seconds(2)
+    private static let storeTimeout = Duration.seconds(2)
 
     let store: Store
     let outbox: MessageOutbox
@@ -22,7 +22,7 @@ struct MessageEffects: Sendable {
     func send(_ messages: [SendMessage], remember: @escaping @Sendable (Database) throws -> Void = { _ in }) async throws {
         let watch = Task {
             // A disk that hangs keeps nobody's message.
-            try await Task.sleep(for: Self.patience)
+            try await Task.sleep(for: Self.storeTimeout)
             for message in messages { try? await hand(message) }
         }
         defer { watch.cancel() }

@@ -321,14 +321,14 @@ struct StoreTests {
     }
 
     @Test("No fact goes into a state twice, and another epoch begins anew")
-    func hearsOnce() {
+    func receivesOnce() {
         func header(_ sequence: Int64, epoch: String = "e") -> StreamHeader {
             StreamHeader(
                 stream: "s", epoch: epoch, sequence: sequence, head: sequence, type: "t", subject: "", at: Timestamp(milliseconds: 0),
                 trace: "")
         }
         var watched = Watched()
-        let took = [header(1), header(3), header(3), header(2), header(4), header(1, epoch: "f")].map { watched.hears($0) }
+        let took = [header(1), header(3), header(3), header(2), header(4), header(1, epoch: "f")].map { watched.receive($0) }
         #expect(took == [true, true, false, false, true, true])
     }
 }

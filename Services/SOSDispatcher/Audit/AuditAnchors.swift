@@ -32,7 +32,7 @@ struct AuditAnchors: SupervisionEventConsumer {
         role = pair.role
         pair.on(
             Self.kind,
-            PairState.Neighbour(
+            PairState.Participant(
                 snapshot: { [role] db in try AuditAnchorStore.newest(db, of: role.peer.name).map { [try $0.line()] } ?? [] },
                 apply: { [signing, role] db, line in
                     guard let anchor = AuditAnchor(line: line), anchor.peer == role.other.peer.name,

@@ -10,7 +10,7 @@ import ServiceKit
 actor ContactAlarms {
     private static let diskPause = Duration.seconds(1)
     /// How long an answer waits for the disk after its case is stored.
-    private static let patience = Duration.seconds(2)
+    private static let storeTimeout = Duration.seconds(2)
     private static let upkeep = Duration.seconds(3600)
 
     private struct Unsaved {
@@ -54,7 +54,7 @@ actor ContactAlarms {
         for alarm in cases.values where alarm.end == nil { await readUp(alarm) }
         pair.on(
             ContactReply.kind,
-            PairState.Neighbour(snapshot: { _ in [] }, apply: { _, _ in }, after: { [weak self] in await self?.hearWords() }))
+            PairState.Participant(snapshot: { _ in [] }, apply: { _, _ in }, after: { [weak self] in await self?.hearWords() }))
     }
 
     /// What is told while nobody runs it waits.
@@ -71,7 +71,7 @@ actor ContactAlarms {
         var expireAt = ContinuousClock.now
         while !Task.isCancelled {
             if diskRefuses {
-                // Not again at once: the disk is not in the mood.
+                // Not again at once: the write failed with a retryable error.
                 try? await Task.sleep(for: Self.diskPause)
                 for occasion in Array(unsaved.keys) { await save(occasion).value }
             }
@@ -213,7 +213,7 @@ actor ContactAlarms {
         }
         await save(alarm.id).value
         // Both dispatchers must know it whatever happens next: it keeps the other from calling on.
-        let isTold = await supervision.journal.commit(within: Self.patience)
+        let isTold = await supervision.journal.commit(within: Self.storeTimeout)
         return unsaved[alarm.id] == nil && isTold ? .taken : .unstored
     }
 

@@ -6,9 +6,9 @@ import ServiceKit
 
 extension Dispatcher {
     /// How much later than the first the second calls one more: by then it has heard that the first did.
-    private static let patienceOfTheSecond = Duration.seconds(2)
+    private static let delayOfTheSecond = Duration.seconds(2)
 
-    private var escalatesAfter: Duration { pair.role == .second ? nextAfter + Dispatcher.patienceOfTheSecond : nextAfter }
+    private var escalatesAfter: Duration { pair.role == .second ? nextAfter + Dispatcher.delayOfTheSecond : nextAfter }
 
     /// How long nobody need acknowledge that the person is worse.
     private var worseEscalatesAfter: Duration { min(DispatchOutbox.worseAfter, nextAfter) + (escalatesAfter - nextAfter) }

@@ -45,7 +45,7 @@ actor Dispatcher: Service {
     /// How long after its closing an emergency is called for anew, if whoever had taken it rejects it.
     static let reopens = Duration.seconds(3600)
     /// A drill that nobody answers is given up.
-    static let drillPatience = Duration.seconds(120)
+    static let drillTimeout = Duration.seconds(120)
 
     let registry: IntegratorRegistry
     let texts: TextSender
@@ -207,7 +207,7 @@ actor Dispatcher: Service {
     private func order(_ emergency: EmergencyID) -> [String] {
         guard let work = works[emergency] else { return [] }
         if let drill = work.drill { return [drill] }
-        if work.person == canary { return [Integrator.earID] }
+        if work.person == canary { return [Integrator.probeID] }
         return registry.order(for: work.file.place)
     }
 
@@ -282,7 +282,7 @@ actor Dispatcher: Service {
         guard !Task.isCancelled else { return }
         heed(delivery, of: message.id, by: way, to: integrator)
         if case .texted = delivery { change(emergency) { file, _ in file.texted(message.id, by: integrator.id, text + 1) } }
-        if integrator.id != Integrator.earID {
+        if integrator.id != Integrator.probeID {
             if !isDrill { metrics.attempted(delivery.outcome) }
             tell(delivery, of: message, to: integrator, by: way, ordinal: way == .text ? text + 1 : message.attempts + 1)
         }
@@ -331,7 +331,7 @@ actor Dispatcher: Service {
         for (emergency, work) in works {
             if let closedAt = work.closedAt, work.isIdle, now - closedAt > Dispatcher.memory {
                 works[emergency] = nil
-            } else if work.drill != nil, !work.file.isOver, now - work.since > Dispatcher.drillPatience {
+            } else if work.drill != nil, !work.file.isOver, now - work.since > Dispatcher.drillTimeout {
                 stop(emergency)
                 if let message = work.file.decided.last { note("given-up", message.id, by: "dispatcher", "a drill that nobody answered") }
                 await store.endDrill(emergency, "given-up", after: now - work.since)
@@ -352,12 +352,12 @@ actor Dispatcher: Service {
         let lines = works.values.flatMap(\.lines.values)
         for rest in lines.flatMap(\.rests.values) { rest.cancel() }
         let attempts = lines.flatMap { $0.attempts.values.map(\.task) }
-        let patience = Task {
+        let timeout = Task {
             try await Task.sleep(for: Dispatcher.lastAnswers)
             for attempt in attempts { attempt.cancel() }
         }
         for attempt in attempts { await attempt.value }
-        patience.cancel()
+        timeout.cancel()
         for worker in lines.flatMap(\.workers.values) { await worker.value }
         try? await journal.commit()
     }

@@ -68,8 +68,8 @@ struct Integrator: Sendable {
 
     /// Of the one that the settings name; registered ones have their names.
     static let configuredID = "default"
-    /// The ear of this process, which takes the canary's calls; no registered one can have such a name.
-    static let earID = "(canary)"
+    /// The probe of this process, which takes the canary's calls; no registered one can have such a name.
+    static let probeID = "(canary)"
 
     let id: String
     let settings: IntegratorSettings

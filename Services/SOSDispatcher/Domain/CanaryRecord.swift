@@ -60,7 +60,7 @@ enum CanaryPlan {
     /// So much later than budgeted is late.
     static let tolerance = Duration.seconds(1)
     /// Before the next one is due, this one is given up.
-    static let patience = Duration.seconds(9)
+    static let timeout = Duration.seconds(9)
     /// So many missed in a row are told to the operator as critical.
     static let alarm = 2
     /// How long counts are kept.

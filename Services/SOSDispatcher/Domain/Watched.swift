@@ -85,7 +85,7 @@ struct Watched: Hashable, Codable, Sendable {
     var calledOff: CalledOff?
 
     /// Takes note of a fact; false if it is in the state already.
-    mutating func hears(_ header: StreamHeader) -> Bool {
+    mutating func receive(_ header: StreamHeader) -> Bool {
         if let heard, heard.epoch == header.epoch, header.sequence <= heard.sequence { return false }
         heard = Heard(epoch: header.epoch, sequence: header.sequence)
         return true

@@ -6,7 +6,7 @@ import ServiceKit
 
 struct SOSDispatcherErasure: Sendable {
     /// How long the end of an account waits for an emergency to end by itself.
-    static let patience = Duration.seconds(900)
+    static let longestWait = Duration.seconds(900)
 
     let supervision: SupervisionService
     let dispatcher: Dispatcher
@@ -60,7 +60,7 @@ struct SOSDispatcherErasure: Sendable {
     }
 
     private func shut(_ order: PersonErased) async throws {
-        let isOver = Timestamp.now - order.orderedAt > Self.patience
+        let isOver = Timestamp.now - order.orderedAt > Self.longestWait
         switch order.scope {
         case .account:
             // ACC-31: supervision ends with the account; an emergency is completed like after leaving the service (SOS-03).

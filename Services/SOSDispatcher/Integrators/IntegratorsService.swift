@@ -120,7 +120,7 @@ struct IntegratorsService: Sendable {
     func keepInStep() {
         pair.on(
             Self.kind,
-            PairState.Neighbour(
+            PairState.Participant(
                 snapshot: { [table] db in try table.all(db).map { try $0.noted() } },
                 apply: { [table] db, body in
                     let entry = try IntegratorStore.Entry(noted: body)

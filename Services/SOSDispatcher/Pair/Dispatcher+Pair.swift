@@ -109,9 +109,9 @@ extension Dispatcher {
 
     // MARK: Tests of the chain
 
-    /// Whose calls go to the ear of this process and are told to nobody.
-    func admit(canary person: PersonID, ear: Integrator) {
-        registry.hide(ear)
+    /// Whose calls go to the probe of this process and are told to nobody.
+    func admit(canary person: PersonID, probe: Integrator) {
+        registry.hide(probe)
         canary = person
         endFlight()
     }

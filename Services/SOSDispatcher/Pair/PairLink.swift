@@ -8,10 +8,10 @@ import Storage
 import Synchronization
 
 /// Follows the other side's stream. It begins before anything that was due is done, so that what was called off there is not called
-/// here; a side that is alone waits `patience` for it, once, at its start.
+/// here; a side that is alone waits `startTimeout` for it, once, at its start.
 actor PairLink {
-    /// How long a start waits for the other side's news.
-    static let patience = Duration.milliseconds(300)
+    /// How long a start waits for what the other side has published.
+    static let startTimeout = Duration.milliseconds(300)
     private static let look = Duration.milliseconds(5)
     private static let pause = Duration.seconds(1)
 
@@ -42,7 +42,7 @@ actor PairLink {
     /// How long ago everything that the other side had said was known here; nil where it was never heard.
     nonisolated var silentFor: Duration? { freshness.age }
 
-    /// Begins to follow, and returns once everything that the other side has said is known, or after `patience`.
+    /// Begins to follow, and returns once everything that the other side has said is known, or after `startTimeout`.
     /// - Parameters:
     ///   - waiting: whether there may be another side at all.
     ///   - asks: the store was put back from a copy, or somebody's state cannot be read: beside all that the other side has said since, what it
@@ -53,7 +53,7 @@ actor PairLink {
             isAsking = true
             asking = Task { await askEverything() }
         }
-        let end = ContinuousClock.now + (waiting || asks ? PairLink.patience : .zero)
+        let end = ContinuousClock.now + (waiting || asks ? PairLink.startTimeout : .zero)
         while freshness.age == nil || isAsking, ContinuousClock.now < end {
             // The bus tells nobody when it has caught up.
             try? await Task.sleep(for: PairLink.look)
@@ -139,9 +139,9 @@ actor PairLink {
         }
         let kinds = Set(facts.compactMap(\.kind))
         guard !kinds.isEmpty else { return }
-        // What a neighbour reads is in the file by then, unless the disk refuses.
+        // What a participant reads is in the file by then, unless the disk refuses.
         _ = await supervision.journal.commit(within: PairLink.pause)
-        for kind in kinds { await pair.neighbours[kind]?.after() }
+        for kind in kinds { await pair.participants[kind]?.after() }
     }
 }
 

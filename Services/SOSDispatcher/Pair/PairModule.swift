@@ -47,7 +47,7 @@ struct PairModule: Sendable {
             },
             snapshot: { [state, role] request in
                 guard request.stream == role.stream else { return try await store.snapshot(request) }
-                return try await store.snapshot(request, neighbours: state.neighbours, steady: clock.now)
+                return try await store.snapshot(request, participants: state.participants, steady: clock.now)
             })
     }
 }

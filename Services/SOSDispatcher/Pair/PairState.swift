@@ -17,7 +17,7 @@ final class PairState: Sendable {
     static let answersPerPerson = 64
 
     /// One message on its way to one emergency service.
-    private struct Errand: Hashable {
+    private struct DeliveryKey: Hashable {
         var message: MessageID
         var integrator: String
     }
@@ -25,9 +25,9 @@ final class PairState: Sendable {
     private struct HeardEmergency {
         var answers: [GivenAnswer] = []
         /// What integrators have said of it last, good or bad.
-        var said: [Errand: TakenMessage] = [:]
+        var said: [DeliveryKey: TakenMessage] = [:]
         var words: [ContactReply] = []
-        var attempts: [Errand: Timestamp] = [:]
+        var attempts: [DeliveryKey: Timestamp] = [:]
         var kinds: [Int: DispatchMessage.Kind] = [:]
     }
 
@@ -42,7 +42,7 @@ final class PairState: Sendable {
         /// Calls for help that began an emergency, whichever side was given them, and what else this side was given; the newest last.
         var known: [PersonID: [GivenAnswer]] = [:]
         var erased: [ErasureID: [ErasedStore]] = [:]
-        var neighbours: [String: Neighbour] = [:]
+        var participants: [String: Participant] = [:]
         var say: @Sendable (PairFact) -> Void = { _ in }
         var sayAtOnce: @Sendable (PairFact) -> Void = { _ in }
         /// Nothing is sent before: what the other has done meanwhile is heard first.
@@ -204,22 +204,22 @@ final class PairState: Sendable {
                 state.heard[emergency, default: .init()].answers.append(answer)
                 state.hasAnswers = true
             case .attempted(let attempt):
-                let errand = Errand(message: attempt.message, integrator: attempt.integrator)
+                let delivery = DeliveryKey(message: attempt.message, integrator: attempt.integrator)
                 PairState.remember(attempt.emergency, &state)
                 state.heard[attempt.emergency, default: .init()].kinds[attempt.sequence] = attempt.kind
-                if let now { state.heard[attempt.emergency]?.attempts[errand] = now }
+                if let now { state.heard[attempt.emergency]?.attempts[delivery] = now }
             case .acknowledged(let taken):
                 guard let id = MessageID(taken.acknowledgement.messageId) else { return false }
-                let errand = Errand(message: id, integrator: taken.integrator)
+                let delivery = DeliveryKey(message: id, integrator: taken.integrator)
                 PairState.remember(id.emergency, &state)
                 // The integrator's last word counts: it may reject what it had taken. What it had said before comes late from a side that
                 // was not heard, and does not take the rejection back.
-                let known = state.heard[id.emergency]?.said[errand]
+                let known = state.heard[id.emergency]?.said[delivery]
                 if known == taken { return false }
                 if taken.acknowledgement.accepts, let known, !known.acknowledgement.accepts, let at = taken.at, at < known.at ?? at {
                     return false
                 }
-                state.heard[id.emergency, default: .init()].said[errand] = taken
+                state.heard[id.emergency, default: .init()].said[delivery] = taken
             case .contact(let word):
                 let emergency = EmergencyID(bits: word.occasion.bits)
                 PairState.remember(emergency, &state)
@@ -234,7 +234,7 @@ final class PairState: Sendable {
 
     /// What the other side has had answered about this message; nil where nothing is known.
     func acknowledgement(of message: MessageID, by integrator: String) -> TakenMessage? {
-        let said = state.withLock { $0.heard[message.emergency]?.said[Errand(message: message, integrator: integrator)] }
+        let said = state.withLock { $0.heard[message.emergency]?.said[DeliveryKey(message: message, integrator: integrator)] }
         return said.flatMap { $0.acknowledgement.accepts ? $0 : nil }
     }
 
@@ -252,8 +252,8 @@ final class PairState: Sendable {
     func mayAttempt(_ message: OutboxMessage, to integrator: String) -> Timestamp {
         state.withLock { state in
             var earliest = role == .second ? message.createdAt + lead : message.createdAt
-            let errand = Errand(message: message.id, integrator: integrator)
-            if role == .second, let heard = state.heard[message.id.emergency]?.attempts[errand] {
+            let delivery = DeliveryKey(message: message.id, integrator: integrator)
+            if role == .second, let heard = state.heard[message.id.emergency]?.attempts[delivery] {
                 earliest = max(earliest, heard + retry + lead)
             }
             return max(earliest, state.notBefore ?? earliest)
@@ -272,8 +272,8 @@ final class PairState: Sendable {
     // MARK: Others
 
     /// Keeps something of another subject's in step; call before the link is opened.
-    func on(_ kind: String, _ neighbour: Neighbour) {
-        state.withLock { $0.neighbours[kind] = neighbour }
+    func on(_ kind: String, _ participant: Participant) {
+        state.withLock { $0.participants[kind] = participant }
     }
 
     /// How facts get into the stream.
@@ -295,7 +295,7 @@ final class PairState: Sendable {
         state.withLock { $0.sayAtOnce }(fact)
     }
 
-    var neighbours: [String: Neighbour] { state.withLock { $0.neighbours } }
+    var participants: [String: Participant] { state.withLock { $0.participants } }
 
     /// What the other side has erased; nil while it has not said so.
     func erased(_ erasure: ErasureID) -> [ErasedStore]? {

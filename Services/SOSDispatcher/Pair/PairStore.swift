@@ -213,7 +213,7 @@ struct PairTables: Sendable {
 
     /// One page of what holds now, for a side that knows nothing or was left behind.
     func snapshot(
-        _ request: SnapshotStream, _ db: Database, neighbours: [String: PairState.Neighbour], open: (Data, PersonID) -> Watched?,
+        _ request: SnapshotStream, _ db: Database, participants: [String: PairState.Participant], open: (Data, PersonID) -> Watched?,
         steady: Timestamp
     ) throws -> SnapshotStream.Reply {
         guard request.stream == role.stream else { throw Failure(.invalid, "this stream keeps no state; newcomers start at its head") }
@@ -226,8 +226,8 @@ struct PairTables: Sendable {
             arguments: [after?.data ?? Data(), PairTables.peoplePerPage])
         var facts: [PairFact] = []
         if after == nil {
-            for (kind, neighbour) in neighbours.sorted(by: { $0.key < $1.key }) {
-                facts += try neighbour.snapshot(db).map { .note(kind: kind, subject: nil, body: $0) }
+            for (kind, participant) in participants.sorted(by: { $0.key < $1.key }) {
+                facts += try participant.snapshot(db).map { .note(kind: kind, subject: nil, body: $0) }
             }
             facts += try toldErasures(db) + toldAnswers(head: head, db)
         }
@@ -321,7 +321,7 @@ extension SOSStore {
 
 extension PairState {
     /// A part that keeps something of its own in step on both sides.
-    struct Neighbour: Sendable {
+    struct Participant: Sendable {
         /// Everything that a newcomer must know, as bodies of notes.
         var snapshot: @Sendable (Database) throws -> [String]
         /// In the transaction of the stream's position; the same body may come again.

@@ -125,7 +125,7 @@ extension SupervisionService {
                 if take(settings, &effects), isNew, isSubscribed(settings.person) { newcomers.append(settings.person) }
             case .opened(let opened): take(opened, &effects)
             case .note(let kind, _, let body):
-                if let neighbour = pair.neighbours[kind] { changes.further.append { try neighbour.apply($0, body) } }
+                if let participant = pair.participants[kind] { changes.further.append { try participant.apply($0, body) } }
             case .answered, .attempted, .acknowledged, .contact, .erased: break
             }
         }

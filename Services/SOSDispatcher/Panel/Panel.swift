@@ -14,10 +14,10 @@ struct Panel: Sendable {
 
     // MARK: What takes something away
 
-    /// What supervision would lose by the wish of somebody who is subscribed: whoever wishes it proves once more who they are.
-    func weakened(_ person: PersonID, by wish: Wish) async -> [Weakening] {
+    /// What supervision would lose by the request of somebody who is subscribed: whoever asks for it proves once more who they are.
+    func weakened(_ person: PersonID, by request: Request) async -> [Weakening] {
         let subscriber = await supervision.subscriber(of: person)
-        return subscriber?.weakened(own: wish.own, preferences: wish.preferences, by: supervision.rules) ?? []
+        return subscriber?.weakened(own: request.own, preferences: request.preferences, by: supervision.rules) ?? []
     }
 
     /// Tells the person, in the transaction of the change itself; nil where nothing is lost.
@@ -34,7 +34,7 @@ struct Panel: Sendable {
     // MARK: Subscription
 
     /// What the person has told when joining or chooses since, checked.
-    struct Wish: Sendable {
+    struct Request: Sendable {
         /// nil leaves those that are.
         var own: [Metric: Bounds]?
         var preferences: SupervisionPreferences?
@@ -42,15 +42,15 @@ struct Panel: Sendable {
 
     /// Repeating it changes nothing but what is given.
     /// - Throws: `ability-missing`; `Failure` `unavailable` where ingest is silent: nobody is subscribed on a guess (SOS-02).
-    func join(_ person: PersonID, _ wish: Wish, at now: Timestamp) async throws {
-        let missing = try await enrolment.missing(of: person, own: wish.own)
+    func join(_ person: PersonID, _ request: Request, at now: Timestamp) async throws {
+        let missing = try await enrolment.missing(of: person, own: request.own)
         guard missing.isEmpty else { throw Problem.abilityMissing(missing) }
-        let letter = await telling(person, weakened(person, by: wish))
-        try await enrolment.enrol(person, own: wish.own, answer: letter) { subscriber in
+        let letter = await telling(person, weakened(person, by: request))
+        try await enrolment.enrol(person, own: request.own, answer: letter) { subscriber in
             if subscriber.clauses?.version != SubscriptionClauses.version {
                 subscriber.clauses = AcceptedClauses(version: SubscriptionClauses.version, at: now)
             }
-            if let chosen = wish.preferences { subscriber.prefer(chosen) }
+            if let chosen = request.preferences { subscriber.prefer(chosen) }
         }
     }
 
@@ -91,12 +91,12 @@ struct Panel: Sendable {
     // MARK: Thresholds and preferences
 
     func setOwn(_ own: [Metric: Bounds], of person: PersonID) async throws {
-        let letter = await telling(person, weakened(person, by: Wish(own: own)))
+        let letter = await telling(person, weakened(person, by: Request(own: own)))
         try await supervision.setOwn(own, of: person, answer: letter)
     }
 
     func prefer(_ chosen: SupervisionPreferences, of person: PersonID) async throws {
-        let letter = await telling(person, weakened(person, by: Wish(preferences: chosen)))
+        let letter = await telling(person, weakened(person, by: Request(preferences: chosen)))
         try await supervision.prefer(chosen, of: person, answer: letter)
     }
 

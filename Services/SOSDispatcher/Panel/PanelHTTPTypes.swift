@@ -14,13 +14,13 @@ enum PanelSchemas {
 // MARK: The subscription
 
 /// What somebody sends to join.
-struct SubscriptionWish: Codable, Sendable {
+struct SubscriptionRequest: Codable, Sendable {
     var acceptedClauses: String?
     var bounds: [String: Bounds]?
     var preferences: SupervisionPreferences?
 }
 
-extension SubscriptionWish: Documented {
+extension SubscriptionRequest: Documented {
     static let schema = JSONSchema.object(
         .optional("acceptedClauses", .string(length: 0...64), "The version of the clauses that was shown; required to join."),
         .optional("bounds", PanelSchemas.boundsByMetric, "Own thresholds, by the code of the metric."),

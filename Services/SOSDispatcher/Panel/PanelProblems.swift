@@ -98,9 +98,9 @@ enum PanelDoor {
 
     /// Whoever wishes to be watched over less proves once more who they are; anything else is free.
     /// - Throws: `insufficient-user-authentication`.
-    static func requireProof(for wish: Panel.Wish, _ panel: Panel, _ exchange: Exchange) async throws {
+    static func requireProof(for request: Panel.Request, _ panel: Panel, _ exchange: Exchange) async throws {
         let person = try exchange.person
-        if await !panel.weakened(person, by: wish).isEmpty { try await exchange.requireFreshProof() }
+        if await !panel.weakened(person, by: request).isEmpty { try await exchange.requireFreshProof() }
     }
 
     /// Of a route that asks for a fresh proof only where something is lost.

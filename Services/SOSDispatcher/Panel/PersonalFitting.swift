@@ -13,7 +13,7 @@ struct PersonalFitting: Sendable {
     /// People at one look: rescue goes first, whatever a thousand newcomers cost.
     private static let atOnce = 200
     /// Between two people.
-    private static let breath = Duration.milliseconds(20)
+    private static let pause = Duration.milliseconds(20)
 
     let supervision: SupervisionService
     let ingest: IngestClient
@@ -28,9 +28,9 @@ struct PersonalFitting: Sendable {
             let people = await supervision.peopleToFit(before: .now - Self.age, limit: Self.atOnce)
             for person in people {
                 try await fit(person, at: .now)
-                try await Task.sleep(for: Self.breath)
+                try await Task.sleep(for: Self.pause)
             }
-            return people.count == Self.atOnce ? .after(Self.breath) : .whenWoken
+            return people.count == Self.atOnce ? .after(Self.pause) : .whenWoken
         }
     }
 

@@ -30,7 +30,7 @@ struct SubscriptionRoutes: Sendable {
                 has joined already changes what is given; what is watched less by it asks for a proof of the last five minutes, as in \
                 PUT /sos/v1/thresholds and PUT /sos/v1/preferences.
                 """,
-            body: .json(SubscriptionWish.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
+            body: .json(SubscriptionRequest.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
                 .json(200, "Supervision has started", SubscriptionAnswer.self), PanelDoor.mayAskForProof,
                 .problem(409, "ability-missing"),
@@ -38,12 +38,12 @@ struct SubscriptionRoutes: Sendable {
             ]
         ) { exchange in
             let person = try exchange.person
-            let wish = try await exchange.json(SubscriptionWish.self)
-            guard wish.acceptedClauses == SubscriptionClauses.version else {
+            let request = try await exchange.json(SubscriptionRequest.self)
+            guard request.acceptedClauses == SubscriptionClauses.version else {
                 throw Problem.clausesNotAccepted(SubscriptionClauses.version)
             }
-            let own = try wish.bounds.map { bounds throws(Problem) in try PanelDoor.bounds(bounds, under: "/bounds") }
-            let checked = Panel.Wish(own: own, preferences: wish.preferences.map(Self.tidied))
+            let own = try request.bounds.map { bounds throws(Problem) in try PanelDoor.bounds(bounds, under: "/bounds") }
+            let checked = Panel.Request(own: own, preferences: request.preferences.map(Self.tidied))
             try await PanelDoor.requireProof(for: checked, panel, exchange)
             try await PanelDoor.answering { try await panel.join(person, checked, at: exchange.receivedAt) }
             return try .json(await answer(to: person, exchange, missing: []))

@@ -170,7 +170,7 @@ final class SupervisionEventBus: Sendable {
             let (listeners, before) = (state.listeners, state.last)
             guard !listeners.isEmpty else { return }
             state.last = Task { [journal] in
-                let isStored = await journal.commit(within: SupervisionService.patience)
+                let isStored = await journal.commit(within: SupervisionService.storeTimeout)
                 let heard = isStored ? events : events.map(\.unkept)
                 await before?.value
                 for listener in listeners { await listener.heard(heard) }

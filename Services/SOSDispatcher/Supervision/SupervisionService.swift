@@ -10,7 +10,7 @@ import ServiceKit
 /// been heard; effects follow. Judging the same entries again after a crash gives the same emergencies.
 actor SupervisionService {
     /// A call does not wait longer than this for the disk (P6: it may go out twice, never not at all).
-    static let patience = Duration.milliseconds(150)
+    static let storeTimeout = Duration.milliseconds(150)
     /// After a pause of its own the dispatcher hears what it missed before it takes silence for a sign, but not for longer.
     static let catchUp = Duration.milliseconds(300)
 
@@ -135,7 +135,7 @@ actor SupervisionService {
         for (event, at) in zip(events, received) {
             behind[event.header.stream] = event.header.head > event.header.sequence ? behind[event.header.stream] ?? clock.now : nil
             guard let person = subjects[event.header.subject], event.header.type == SamplesRecorded.type,
-                var recorded = decode(event), people[person]?.hears(event.header) == true
+                var recorded = decode(event), people[person]?.receive(event.header) == true
             else { continue }
             guard leaveOutEarly(&recorded, of: person, at: at, &effects) else { continue }
             hear(recorded, of: person, at: at, &effects)
@@ -215,12 +215,12 @@ actor SupervisionService {
         let wait = max(.zero, earliest - clock.now)
         let task = Task {
             try? await Task.sleep(for: wait)
-            if !Task.isCancelled { await ring() }
+            if !Task.isCancelled { await alarmIsDue() }
         }
         alarm = (earliest, task)
     }
 
-    private func ring() async {
+    private func alarmIsDue() async {
         alarm = nil
         await wake()
     }
@@ -421,7 +421,7 @@ extension SupervisionService {
             try? await journal.commit()
             return
         }
-        if await !journal.commit(within: SupervisionService.patience) {
+        if await !journal.commit(within: SupervisionService.storeTimeout) {
             metrics.dispatchedBeforeStored()
             logger.error("a message goes out before it is stored")
         }

@@ -8,7 +8,7 @@ import Sealing
 import ServiceKit
 import Storage
 
-/// One entry is recorded at ingest, heard, judged, confirmed, stored, dispatched as `system` over HTTP to an ear in this process, and
+/// One entry is recorded at ingest, heard, judged, confirmed, stored, dispatched as `system` over HTTP to a probe in this process, and
 /// acknowledged. What that takes is the availability of the whole chain. No real emergency service ever hears of it, and no person.
 actor Canary {
     private static let lowBound = 100.0
@@ -26,7 +26,7 @@ actor Canary {
     private let logger: Logger
     private let table = CanaryStore()
     /// Where this process listens, once it does.
-    private let ear: @Sendable () async -> Integrator
+    private let probe: @Sendable () async -> Integrator
     private var known: CanaryStore.Known?
     private var missedInARow = 0
     private var flight = 0
@@ -35,10 +35,10 @@ actor Canary {
     /// - Parameter dispatchAt: when calls go out, from the first critical entry.
     init(
         supervision: SupervisionService, dispatcher: Dispatcher, pair: PairState, keys: PersonKeys, store: Store, ingest: BusClient,
-        dispatchAt: Duration, metrics: WatchMetrics, logger: Logger, ear: @escaping @Sendable () async -> Integrator
+        dispatchAt: Duration, metrics: WatchMetrics, logger: Logger, probe: @escaping @Sendable () async -> Integrator
     ) {
         (self.supervision, self.dispatcher, self.pair, self.keys, self.store) = (supervision, dispatcher, pair, keys, store)
-        (self.ingest, self.metrics, self.logger, self.ear) = (ingest, metrics, logger, ear)
+        (self.ingest, self.metrics, self.logger, self.probe) = (ingest, metrics, logger, probe)
         budget = dispatchAt + pair.lead
     }
 
@@ -89,7 +89,7 @@ actor Canary {
         _ = try await keys.makeKey(for: person)
         pair.keepSecret(person)
         await supervision.admit(canary: person)
-        await dispatcher.admit(canary: person, ear: await ear())
+        await dispatcher.admit(canary: person, probe: await probe())
         known = stored ?? CanaryStore.Known(person: person, since: now, lastAt: now)
         return person
     }
@@ -108,7 +108,7 @@ actor Canary {
             RecordEntries(person: person, samples: [Sample(type: .heartRate, at: .now, value: value)]), deadline: .seconds(1))
         var elapsed: Duration?
         try await Task.sleep(until: begun + max(.zero, budget - CanaryPlan.tolerance), clock: clock)
-        while elapsed == nil, clock.now - begun < CanaryPlan.patience {
+        while elapsed == nil, clock.now - begun < CanaryPlan.timeout {
             if await supervision.hasLanded(person) { elapsed = clock.now - begun }
             // Nothing tells when an emergency is acknowledged but its state.
             if elapsed == nil { try await Task.sleep(for: Canary.look) }

@@ -1,4 +1,4 @@
-// The ear that hears the canary: answers its calls as an emergency service would, and nobody else's.
+// The probe that receives the canary's calls: answers them as an emergency service would, and nobody else's.
 
 import Contracts
 import Foundation

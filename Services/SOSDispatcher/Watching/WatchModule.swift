@@ -23,7 +23,7 @@ struct WatchModule: Sendable {
     /// - Parameter port: where this process listens, once it does.
     init(
         _ settings: Settings, supervision: SupervisionService, dispatcher: Dispatcher, keys: PersonKeys, store: Store, ingest: BusClient,
-        ear: CanaryRoutes, signing: SigningKey, on runtime: Runtime, port: @escaping @Sendable () async -> Int
+        probe: CanaryRoutes, signing: SigningKey, on runtime: Runtime, port: @escaping @Sendable () async -> Int
     ) {
         (self.settings, self.supervision, self.dispatcher, self.runtime) = (settings.watch, supervision, dispatcher, runtime)
         metrics = WatchMetrics()
@@ -34,7 +34,7 @@ struct WatchModule: Sendable {
             let host = runtime.settings.httpHost == "0.0.0.0" ? "127.0.0.1" : runtime.settings.httpHost
             let url = "http://\(host):\(await port())\(CanaryRoutes.path)"
             return Integrator(
-                id: Integrator.earID, settings: IntegratorSettings(name: "canary", url: url), secrets: [ear.secret],
+                id: Integrator.probeID, settings: IntegratorSettings(name: "canary", url: url), secrets: [probe.secret],
                 signingKey: signing, answerKeys: [], token: "", endpoints: [.init(url: url, sender: WatchModule.sender(runtime))],
                 isRetired: true, streamPort: nil)
         }
@@ -55,7 +55,7 @@ struct WatchModule: Sendable {
         return services
     }
 
-    /// The operator names the heartbeat's address, and the ear is this process: both may well be on this machine.
+    /// The operator names the heartbeat's address, and the probe is this process: both may well be on this machine.
     private static func sender(_ runtime: Runtime) -> HTTPSender {
         var outbound = OutboundSettings()
         outbound.policy = .anywhere

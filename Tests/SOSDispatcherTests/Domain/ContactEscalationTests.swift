@@ -36,7 +36,7 @@ struct ContactEscalationTests {
         @discardableResult func ended(_ end: ContactCase.End, after seconds: Int = 0) -> Bool { alarm.ended(end, at: at(seconds)) }
         func takenUpAgain(_ seconds: Int) -> Bool { alarm.takenUpAgain(at: at(seconds), at(seconds)) }
         func isDead(_ seconds: Int) -> Bool { alarm.isDead(at: at(seconds)) }
-        func hears(_ matter: ContactReply.Matter, _ contact: String, _ seconds: Int, round: Int = 0) -> Bool {
+        func receives(_ matter: ContactReply.Matter, _ contact: String, _ seconds: Int, round: Int = 0) -> Bool {
             let word = ContactReply(
                 person: alarm.person, occasion: alarm.id, round: round, contact: contact, matter: matter, at: at(seconds))
             return alarm.heard(word, at: at(seconds))
@@ -137,20 +137,20 @@ struct ContactEscalationTests {
     func otherDispatcher() {
         let play = Play()
         _ = play.take(0)
-        #expect(play.hears(.called(1), "ctc_0", 60))
+        #expect(play.receives(.called(1), "ctc_0", 60))
         #expect(play.take(60).isEmpty && play.take(119).isEmpty)
         #expect(play.take(120) == ["1 call-2"])
-        #expect(!play.hears(.called(1), "ctc_0", 60), "heard again")
-        #expect(!play.hears(.answered(.onMyWay), "ctc_9", 121), "nobody of this list")
-        #expect(play.hears(.answered(.seen), "ctc_1", 121))
-        #expect(!play.hears(.answered(.cannot), "ctc_1", 120), "said before")
-        #expect(play.hears(.answered(.onScene), "ctc_1", 130))
+        #expect(!play.receives(.called(1), "ctc_0", 60), "heard again")
+        #expect(!play.receives(.answered(.onMyWay), "ctc_9", 121), "nobody of this list")
+        #expect(play.receives(.answered(.seen), "ctc_1", 121))
+        #expect(!play.receives(.answered(.cannot), "ctc_1", 120), "said before")
+        #expect(play.receives(.answered(.onScene), "ctc_1", 130))
         #expect(play.take(131) == ["0 on-the-way-2", "2 on-the-way-2"])
         #expect(ContactEscalation.nextCall(play.alarm, Self.rules) == nil)
         play.ended(.falseAlarm)
         #expect(play.takenUpAgain(200))
-        #expect(!play.hears(.answered(.onScene), "ctc_1", 190))
-        #expect(play.hears(.answered(.onScene), "ctc_1", 201, round: 1))
+        #expect(!play.receives(.answered(.onScene), "ctc_1", 190))
+        #expect(play.receives(.answered(.onScene), "ctc_1", 201, round: 1))
     }
 
     @Test("SOS-28: the second dispatcher calls a little later than the first, and so not at all while the first does")
@@ -161,7 +161,7 @@ struct ContactEscalationTests {
         _ = play.take(0)
         #expect(ContactEscalation.nextCall(play.alarm, rules)?.at == play.at(62))
         for number in 1...6 {
-            #expect(play.hears(.called(number), "ctc_\((number - 1) % 3)", number * 60))
+            #expect(play.receives(.called(number), "ctc_\((number - 1) % 3)", number * 60))
             let next = ContactEscalation.nextCall(play.alarm, rules)
             #expect(number == 6 ? next == nil : next?.at == play.at(number * 60 + 62))
         }

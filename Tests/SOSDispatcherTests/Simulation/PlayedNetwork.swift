@@ -26,20 +26,20 @@ final class PlayedNetwork {
         var inbox: StreamInbox
     }
 
-    private struct Speaker {
+    private struct PublisherSide {
         var process: Int
         var peer: Peer
-        var desk: PublisherQueue
+        var queue: PublisherQueue
     }
 
-    private struct Asker {
+    private struct Client {
         var process: Int
         var from: Peer
         var to: Peer
-        var desk: ClientRequests
+        var requests: ClientRequests
     }
 
-    private struct Answerer {
+    private struct Server {
         var process: Int
         var methods: Methods
         var rights: StreamRights
@@ -55,11 +55,11 @@ final class PlayedNetwork {
 
     private let time: VirtualTime
     private var consumers: [String: [Consumer]] = [:]
-    private var speakers: [String: Speaker] = [:]
-    private var askers: [Asker] = []
-    private var answerers: [Peer: Answerer] = [:]
+    private var publishers: [String: PublisherSide] = [:]
+    private var clients: [Client] = []
+    private var servers: [Peer: Server] = [:]
     /// Peers that are no process: they answer by themselves.
-    var played: [Peer: (_ question: Question, _ asker: Peer, _ reply: @escaping Reply) -> Void] = [:]
+    var played: [Peer: (_ question: Question, _ client: Peer, _ reply: @escaping Reply) -> Void] = [:]
     /// What becomes of a frame or a question between two peers.
     var fate: (_ from: Peer, _ to: Peer) -> Fate = { _, _ in .arrives([1]) }
     let quiet = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
@@ -75,24 +75,24 @@ final class PlayedNetwork {
     /// A process that is gone says, hears and answers nothing.
     func forget(_ process: Int) {
         for family in consumers.keys { consumers[family]?.removeAll { $0.process == process } }
-        speakers = speakers.filter { $0.value.process != process }
-        askers.removeAll { $0.process == process }
-        answerers = answerers.filter { $0.value.process != process }
+        publishers = publishers.filter { $0.value.process != process }
+        clients.removeAll { $0.process == process }
+        servers = servers.filter { $0.value.process != process }
     }
 
     // MARK: Sockets
 
-    fileprivate func speaks(_ desk: PublisherQueue, _ peer: Peer, _ process: Int) {
-        for stream in desk.family.streams { desk.subscribed(stream, true) }
-        speakers[desk.family.name] = Speaker(process: process, peer: peer, desk: desk)
+    fileprivate func publishes(_ queue: PublisherQueue, _ peer: Peer, _ process: Int) {
+        for stream in queue.family.streams { queue.subscribed(stream, true) }
+        publishers[queue.family.name] = PublisherSide(process: process, peer: peer, queue: queue)
     }
 
-    fileprivate func hears(_ inbox: StreamInbox, _ peer: Peer, _ process: Int) {
+    fileprivate func subscribes(_ inbox: StreamInbox, _ peer: Peer, _ process: Int) {
         consumers[inbox.family.name, default: []].append(Consumer(process: process, peer: peer, inbox: inbox))
     }
 
-    fileprivate func asks(_ desk: ClientRequests, _ from: Peer, _ to: Peer, _ process: Int) {
-        askers.append(Asker(process: process, from: from, to: to, desk: desk))
+    fileprivate func asks(_ requests: ClientRequests, _ from: Peer, _ to: Peer, _ process: Int) {
+        clients.append(Client(process: process, from: from, to: to, requests: requests))
     }
 
     fileprivate func answers(_ methods: Methods, _ peer: Peer, _ process: Int) {
@@ -104,20 +104,20 @@ final class PlayedNetwork {
         }
         let rights = StreamRights(allowed: AllowList(everybody))
         for family in StreamFamily.all where family.owner == peer { rights.add(family) }
-        answerers[peer] = Answerer(process: process, methods: methods, rights: rights)
+        servers[peer] = Server(process: process, methods: methods, rights: rights)
     }
 
     // MARK: Carrying
 
     /// Takes what tasks have left since the last time.
     func collect() {
-        for (family, speaker) in speakers where speaker.desk.waiting > 0 {
-            for frame in speaker.desk.take(atMost: 1024).frames {
-                carry(frame.header, frame.payload, of: family, from: speaker.peer)
+        for (family, publisher) in publishers where publisher.queue.waiting > 0 {
+            for frame in publisher.queue.take(atMost: 1024).frames {
+                carry(frame.header, frame.payload, of: family, from: publisher.peer)
             }
         }
-        for asker in askers {
-            for ask in asker.desk.takeNew().asks { begin(Outcome(ask), asker, attempt: 1) }
+        for client in clients {
+            for ask in client.requests.takeNew().asks { begin(Outcome(ask), client, attempt: 1) }
         }
     }
 
@@ -136,14 +136,14 @@ final class PlayedNetwork {
     /// Heads, and a look at the clock for whoever waits for frames; again and again.
     func beat() {
         time.after(PlayedNetwork.tick) { [self] in beat() }
-        for (family, speaker) in speakers {
-            let (frames, heads) = speaker.desk.take(atMost: 1024)
-            for frame in frames { carry(frame.header, frame.payload, of: family, from: speaker.peer) }
+        for (family, publisher) in publishers {
+            let (frames, heads) = publisher.queue.take(atMost: 1024)
+            for frame in frames { carry(frame.header, frame.payload, of: family, from: publisher.peer) }
             guard let heads else { continue }
-            say(Contracts.Heartbeat(epoch: speaker.desk.epoch, heads: heads), of: speaker.desk.family, from: speaker.peer)
+            say(Contracts.Heartbeat(epoch: publisher.queue.epoch, heads: heads), of: publisher.queue.family, from: publisher.peer)
         }
         // Whoever hears a family that nobody says waits for nothing.
-        for (family, all) in consumers where speakers[family] != nil || family == StreamFamily.samples.name {
+        for (family, all) in consumers where publishers[family] != nil || family == StreamFamily.samples.name {
             for consumer in all { time.enter(consumer.process) { consumer.inbox.tick() } }
         }
     }
@@ -159,20 +159,20 @@ final class PlayedNetwork {
     // MARK: Questions
 
     /// As the asking duty: again and again under one id until an answer comes.
-    private func begin(_ outcome: Outcome, _ asker: Asker, attempt: Int) {
+    private func begin(_ outcome: Outcome, _ client: Client, attempt: Int) {
         let ask = outcome.ask
         let finish = { [time] (result: AskOutcome) in
-            time.enter(asker.process) {
+            time.enter(client.process) {
                 guard outcome.becomesKnown() else { return }
-                asker.desk.finish(ask, result)
+                client.requests.finish(ask, result)
             }
         }
         if let question = Question(envelope: ask.envelope()) {
-            bring(question, from: asker.from, to: asker.to) { finish(.answer($0)) }
+            bring(question, from: client.from, to: client.to) { finish(.answer($0)) }
         }
         time.after(ask.timeout.wholeMilliseconds) { [self] in
-            guard !outcome.isKnown, time.isAlive(asker.process) else { return }
-            if attempt > ask.attemptsLeft { finish(.silence) } else { begin(outcome, asker, attempt: attempt + 1) }
+            guard !outcome.isKnown, time.isAlive(client.process) else { return }
+            if attempt > ask.attemptsLeft { finish(.silence) } else { begin(outcome, client, attempt: attempt + 1) }
         }
     }
 
@@ -197,11 +197,11 @@ final class PlayedNetwork {
 
     /// Asks as a peer that is no process; no answer comes where the question or its answer is lost, or nobody is there.
     func ask<R: BusRequest>(
-        _ request: R, of peer: Peer, from asker: Peer, id: String, _ reply: @escaping (Result<R.Reply, Failure>) -> Void
+        _ request: R, of peer: Peer, from client: Peer, id: String, _ reply: @escaping (Result<R.Reply, Failure>) -> Void
     ) {
         guard let body = try? busJSON(request) else { return }
         let question = Question(id: id, method: R.method, deadline: .now + .seconds(5), trace: "", body: body)
-        bring(question, from: asker, to: peer) { result in
+        bring(question, from: client, to: peer) { result in
             reply(
                 result.flatMap { body in
                     (try? JSONDecoder().decode(R.Reply.self, from: Data(body))).map { .success($0) } ?? .failure(Failure(.internal, ""))
@@ -209,20 +209,20 @@ final class PlayedNetwork {
         }
     }
 
-    private func bring(_ question: Question, from asker: Peer, to peer: Peer, _ reply: @escaping Reply) {
-        guard case .arrives(let delays) = fate(asker, peer), let delay = delays.first else { return }
+    private func bring(_ question: Question, from client: Peer, to peer: Peer, _ reply: @escaping Reply) {
+        guard case .arrives(let delays) = fate(client, peer), let delay = delays.first else { return }
         time.after(delay) { [self] in
             let back: Reply = { [self] result in
-                guard case .arrives(let delays) = fate(peer, asker), let delay = delays.first else { return }
+                guard case .arrives(let delays) = fate(peer, client), let delay = delays.first else { return }
                 time.after(delay) { reply(result) }
             }
-            if let answer = played[peer] { return answer(question, asker, back) }
-            guard let answerer = answerers[peer], let method = answerer.methods.byName[question.method] else { return }
+            if let answer = played[peer] { return answer(question, client, back) }
+            guard let server = servers[peer], let method = server.methods.byName[question.method] else { return }
             let context = RequestContext(
-                peer: asker, id: question.id, method: question.method, deadline: question.deadline, trace: question.trace)
+                peer: client, id: question.id, method: question.method, deadline: question.deadline, trace: question.trace)
             let answered = Carried(back)
-            time.enter(answerer.process) {
-                Task { answered.value(await PlayedNetwork.answer(question, by: method, answerer.methods, answerer.rights, context)) }
+            time.enter(server.process) {
+                Task { answered.value(await PlayedNetwork.answer(question, by: method, server.methods, server.rights, context)) }
             }
         }
     }
@@ -259,7 +259,7 @@ struct PlayedLine: BusLine, @unchecked Sendable {
 
     func publisher(of family: StreamFamily, at _: String, epoch: String, heads: [String: Int64]) async throws(BusError) -> Publisher {
         let queue = PublisherQueue(family: family, epoch: epoch, heads: heads, thread: PlayedNetwork.thread, logger: network.quiet)
-        network.speaks(queue, peer, process)
+        network.publishes(queue, peer, process)
         return Publisher(family: family, queue: queue)
     }
 
@@ -275,7 +275,7 @@ struct PlayedLine: BusLine, @unchecked Sendable {
 
     func inbox(of family: StreamFamily, at _: String, serverKey _: String) async throws(BusError) -> StreamInbox {
         let inbox = StreamInbox(family: family, streams: family.streams, thread: PlayedNetwork.thread)
-        network.hears(inbox, peer, process)
+        network.subscribes(inbox, peer, process)
         return inbox
     }
 

@@ -16,19 +16,19 @@ final class SimulatedDisk: PlayedDisk, @unchecked Sendable {
     }
 
     func write<Value: Sendable>(_ commit: @Sendable () throws -> Value) async throws -> Value {
-        let mood = suite.plan.disk(of: role, at: suite.now)
+        let disk = suite.plan.disk(of: role, at: suite.now)
         let isReady = max(busyUntil, suite.now)
-        switch mood?.mood {
+        switch disk?.fault {
         case .slow?: busyUntil = isReady + suite.dice.between(100, 700)
-        case .hangs?: busyUntil = max(isReady, mood?.until ?? 0) + 1
+        case .hangs?: busyUntil = max(isReady, disk?.until ?? 0) + 1
         case .full?, .breaks?, nil: busyUntil = isReady + suite.dice.between(1, 6)
         }
         // Of virtual time.
         try? await Task.sleep(for: .milliseconds(busyUntil - suite.now))
         // What a start writes needs no further page.
-        if case .full? = mood?.mood, suite.dispatcher(role).isUp { throw StoreError.full }
-        guard case .breaks? = mood?.mood, suite.broken[role] != mood?.until else { return try commit() }
-        suite.broken[role] = mood?.until
+        if case .full? = disk?.fault, suite.dispatcher(role).isUp { throw StoreError.full }
+        guard case .breaks? = disk?.fault, suite.broken[role] != disk?.until else { return try commit() }
+        suite.broken[role] = disk?.until
         // Nobody knows whether it is on the disk: the process ends, and the next one reads what is there.
         if suite.dice.happens(50) { _ = try commit() }
         suite.note("\(role)'s disk breaks")

@@ -45,7 +45,7 @@ final class SimulatedSuite {
         trace = traces ? [] : nil
         if plan.shuffles { time.choose = { [unowned self] count in Int(dice.between(0, Int64(count - 1))) } }
         time.steadyFollowsWall = flaw == .wallClockTimers
-        if flaw == .waitsForTheDisk { time.endlessSleep = SupervisionService.patience.wholeMilliseconds }
+        if flaw == .waitsForTheDisk { time.endlessSleep = SupervisionService.storeTimeout.wholeMilliseconds }
         network.fate = { [unowned self] in fate(from: $0, to: $1) }
         network.played[.ingest] = { [unowned self] question, _, reply in answerAtIngest(question, reply) }
         network.played[.notifier] = { _, _, reply in reply(.success(Array("{}".utf8))) }

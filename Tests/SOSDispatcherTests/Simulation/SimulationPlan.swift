@@ -97,7 +97,7 @@ struct SimulationPlan: Sendable {
         var percentCorrupt: Int
     }
 
-    enum DiskMood: CaseIterable, Sendable {
+    enum DiskFault: CaseIterable, Sendable {
         case slow
         case hangs
         case full
@@ -122,7 +122,7 @@ struct SimulationPlan: Sendable {
     var cuts: [PairRole: [Span]] = [:]
     /// Nothing goes between the two dispatchers.
     var pairCuts: [Span] = []
-    var disks: [PairRole: [(span: Span, mood: DiskMood)]] = [:]
+    var disks: [PairRole: [(span: Span, fault: DiskFault)]] = [:]
     var ingestDiskRefuses: [Span] = []
     var crashes: [PairRole: [Span]] = [:]
     var ingestCrashes: [Span] = []
@@ -201,7 +201,7 @@ struct SimulationPlan: Sendable {
 
     private mutating func addFaults(at role: PairRole, _ dice: inout SimulationDice) {
         for _ in 0..<dice.between(0, 1) { cuts[role, default: []].append(span(&dice, 100, 4000)) }
-        for _ in 0..<dice.between(0, 2) { disks[role, default: []].append((span(&dice, 300, 8000), dice.one(of: DiskMood.allCases))) }
+        for _ in 0..<dice.between(0, 2) { disks[role, default: []].append((span(&dice, 300, 8000), dice.one(of: DiskFault.allCases))) }
         for _ in 0..<dice.between(0, 1) { crashes[role, default: []].append(span(&dice, 60, 800)) }
         for _ in 0..<dice.between(0, 1) { crashSteps[role, default: []].insert(Int(dice.between(1, 6000))) }
     }
@@ -231,7 +231,7 @@ extension SimulationPlan {
         cuts[role]?.contains { $0.contains(time) } ?? false
     }
 
-    func disk(of role: PairRole, at time: Int64) -> (mood: DiskMood, until: Int64)? {
-        disks[role]?.last { $0.span.contains(time) }.map { ($0.mood, $0.span.until) }
+    func disk(of role: PairRole, at time: Int64) -> (fault: DiskFault, until: Int64)? {
+        disks[role]?.last { $0.span.contains(time) }.map { ($0.fault, $0.span.until) }
     }
 }

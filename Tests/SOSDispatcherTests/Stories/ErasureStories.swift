@@ -93,7 +93,7 @@ struct ErasureStories {
             let anna = PersonID.random()
             let dispatcher = try await stage.start()
             _ = try await stage.callForHelp(anna)
-            let longAgo = Timestamp.now - SOSDispatcherErasure.patience - .seconds(1)
+            let longAgo = Timestamp.now - SOSDispatcherErasure.longestWait - .seconds(1)
             _ = try await erase(.account, of: anna, in: dispatcher, at: longAgo)
             #expect(try await rows(of: anna, in: dispatcher).isEmpty)
             await dispatcher.stop()

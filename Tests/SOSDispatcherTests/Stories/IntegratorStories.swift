@@ -188,7 +188,7 @@ struct IntegratorStories {
             var dispatcher = try await stage.start()
             try await register(stage, IntegratorSettings(name: "milan", area: Self.around, peer: "milan-desk"))
             let peer = try Stage.runtime(Peer("milan-desk"), stage.folder, [:])
-            let asker = try await peer.client(of: .sosDispatcher)
+            let client = try await peer.client(of: .sosDispatcher)
             let family = StreamFamily.dispatches(to: "milan", tcpPort: StreamFamily.firstDispatchPort)
             let heard = Heard()
             var following = try await heard.follow(peer, family)
@@ -209,12 +209,12 @@ struct IntegratorStories {
             // Another emergency, that is not theirs.
             let other = try await call(stage, .random(), at: nil)
             func acknowledge(_ id: String, _ result: String = "accepted") async throws {
-                _ = try await asker.ask(
+                _ = try await client.ask(
                     AcknowledgeDispatch(messageId: id, result: result, ackId: "bus-1", reason: nil), deadline: .seconds(5))
             }
             await #expect(throws: Failure.self) { try await acknowledge("\(other)-0") }
             await #expect(throws: Failure.self) { try await acknowledge("\(first)-0", "rejected") }
-            await #expect(throws: Failure.self) { _ = try await asker.ask(ListIntegrators(), deadline: .seconds(5)) }
+            await #expect(throws: Failure.self) { _ = try await client.ask(ListIntegrators(), deadline: .seconds(5)) }
             for _ in 0..<2 { try await acknowledge("\(first)-0") }
             #expect(try await stage.state(first) == "dispatched")
             #expect(try await stage.state(second) == "dispatching")

@@ -38,7 +38,7 @@ struct RejectionStories {
         let person: PersonID
         let emergency: EmergencyID
         let token: String
-        let asker: BusClient
+        let client: BusClient
         /// How long a message was on its way to a desk.
         let overhead: Duration
     }
@@ -69,7 +69,7 @@ struct RejectionStories {
                 try await body(
                     Taken(
                         stage: stage, dispatcher: dispatcher, person: person, emergency: emergency, token: reply.token,
-                        asker: try await runtime.client(of: .sosDispatcher), overhead: max(.zero, first.at - sent)))
+                        client: try await runtime.client(of: .sosDispatcher), overhead: max(.zero, first.at - sent)))
             } catch {
                 await runtime.bus.shutdown()
                 await dispatcher.stop()
@@ -139,7 +139,7 @@ struct RejectionStories {
                 """
             #expect(try await post(Array(document.utf8), "application/cap+xml", taken) == 200)
         case .stream:
-            _ = try await taken.asker.ask(
+            _ = try await taken.client.ask(
                 AcknowledgeDispatch(messageId: id, result: "rejected", ackId: "bus-1", reason: "no ambulance is free"),
                 deadline: .seconds(5))
         case .text:
