@@ -238,7 +238,7 @@ struct SOSModule: Sendable {
 
 /// Facts of `consent.emergency-cards`.
 enum CardFacts {
-    /// What cannot be read is passed over: the card that is known stays.
+    /// What cannot be read is skipped: the card that is known stays.
     static func states(_ events: [StreamEvent]) -> [EmergencyCardState] {
         events.compactMap { event in
             event.header.type == EmergencyCardState.type

@@ -29,7 +29,7 @@ enum Migrations {
         },
         Migration(5, "the subscriber's panel") { db in
             try TokenChecker.create(in: db)
-            // Keys and sessions were heard and passed over so far: they are taken anew from the snapshot.
+            // Keys and sessions were received and skipped so far: they are taken anew from the snapshot.
             try db.execute(sql: "DELETE FROM consumer_positions WHERE stream LIKE 'consent.%'")
             try db.execute(sql: panelTables)
         },

@@ -29,7 +29,7 @@ package enum CSVFault: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Gives one record after the other; lines without any character are passed over.
+/// Gives one record after the other; lines without any character are skipped.
 package struct CSVReader: Sendable {
     /// Longest field in bytes: what is exchanged here are numbers, times and codes.
     package static let fieldBytes = 65_536

@@ -27,7 +27,7 @@ package enum GPXReading: Hashable, Sendable {
     case unreadable(index: Int, line: Int, field: String)
 }
 
-/// Track points in the document's order. Waypoints and routes are marks and plans, not where somebody was; they are passed over.
+/// Track points in the document's order. Waypoints and routes are marks and plans, not where somebody was; they are skipped.
 package enum GPXReader {
     /// - Throws: also where the root element is not `gpx`: `malformed` on line 1.
     package static func read(

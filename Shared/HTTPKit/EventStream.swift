@@ -1,4 +1,4 @@
-// Events that a browser hears as they happen: server-sent events (WHATWG HTML §9.2), with a sign of life in between.
+// Events that a browser receives as they happen: server-sent events (WHATWG HTML §9.2), with a sign of life in between.
 
 package import Contracts
 import NIOCore

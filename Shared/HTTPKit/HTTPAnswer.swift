@@ -108,7 +108,8 @@ package struct StreamWriter {
         try await connection.write(bytes)
     }
 
-    /// As the other.
+    /// Writes the bytes to the connection.
+    /// - Throws: where the caller is gone or reads too slowly.
     package mutating func write(_ bytes: some Sequence<UInt8>) async throws {
         try await write(ByteBuffer(bytes: bytes))
     }

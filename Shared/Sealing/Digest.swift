@@ -22,7 +22,7 @@ package enum Digest {
         key.withBytes { hmacSHA256(message, keyBytes: $0) }
     }
 
-    /// As the other, for keys whose length a standard leaves open.
+    /// RFC 2104 with SHA-256, for keys whose length a standard leaves open.
     package static func hmacSHA256(_ message: some Collection<UInt8>, keyBytes key: some Collection<UInt8>) -> [UInt8] {
         withBytes(of: message) { bytes in
             withBytes(of: key) { key in

@@ -18,7 +18,7 @@ package struct LookupKey: Sendable {
         Array(Digest.hmacSHA256(normalised, key: key).prefix(LookupKey.length))
     }
 
-    /// As the other, on the text's UTF-8.
+    /// HMAC-SHA-256 of the text's UTF-8, cut to 16 bytes.
     package func lookup(_ normalised: String) -> [UInt8] {
         lookup(Array(normalised.utf8))
     }

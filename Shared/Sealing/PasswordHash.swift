@@ -46,7 +46,7 @@ package enum PasswordHash {
         try make(normalised(password), salt: Random.bytes(saltLength), cost: cost)
     }
 
-    /// As the other, on bytes as they are and with a salt that is known: for test vectors.
+    /// A hash of bytes as they are with a given salt: for test vectors.
     static func make(_ password: [UInt8], salt: [UInt8], cost: Cost) throws(SealingError) -> String {
         guard password.count <= longestPassword else { throw .badKey(expected: "at most \(longestPassword) bytes") }
         guard let hash = derive(password, salt: salt, cost: cost, length: hashLength) else { throw .library }

@@ -44,7 +44,7 @@ package struct WebhookSignature: Hashable, Sendable {
         return WebhookSignature(id: id, timestamp: timestamp, signatures: signatures.joined(separator: " "))
     }
 
-    /// Returns if one of the signatures is by one of the secrets or keys; signatures of other versions are passed over.
+    /// Returns if one of the signatures is by one of the secrets or keys; signatures of other versions are skipped.
     /// - Throws: `badSignatureHeader`, `staleSignature`, `wrongSignature`.
     package func verify(
         body: some Collection<UInt8>, secrets: [WebhookSecret] = [], keys: [VerifyingKey] = [], now: Timestamp,

@@ -82,7 +82,7 @@ package final class Store: Sendable {
 // MARK: Put back
 
 extension Store {
-    /// What it says is not what it said: it was put back from a copy under a running suite. Ends the process; the next one begins a new life.
+    /// What it says is not what it said: it was restored under a running suite. Ends the process; the next one begins a new life.
     package func endAsPutBack() {
         StoreLife(beside: URL(fileURLWithPath: file.path)).forget()
         fatal.happened(0, refusing: writer.queue)

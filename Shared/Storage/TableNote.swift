@@ -64,7 +64,7 @@ extension TableNote {
 
     /// Of `StoreLife.create`.
     package static let life = TableNote(
-        "store_life", holds: "the mark by which a store notices that it was put back from a copy", kept: "for ever", erasure: .impersonal)
+        "store_life", holds: "the mark by which a store notices that it was restored from a copy", kept: "for ever", erasure: .impersonal)
 
     /// Of a service's second file, `<service>-keys.db`.
     package static let keys = [

@@ -1,4 +1,4 @@
-// A neighbour of the service under test that only talks: it says facts on the bus as their owner does.
+// A peer of the service under test that only publishes: it puts facts on the bus as their owner does.
 
 package import Bus
 package import Contracts

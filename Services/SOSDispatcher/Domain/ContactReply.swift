@@ -10,7 +10,7 @@ struct ContactReply: Hashable, Codable, Sendable {
         case called(Int)
     }
 
-    /// Of the part that hears it (`PairState.on`).
+    /// Of the module that receives it (`PairState.on`).
     static let kind = "contacts"
 
     var person: PersonID

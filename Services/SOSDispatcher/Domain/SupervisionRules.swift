@@ -19,7 +19,7 @@ struct SupervisionRules: Hashable, Sendable {
     var sustain = Duration.seconds(3)
     /// From `t0` to the call, at least `sustain` (SOS-15).
     var dispatchAt = Duration.milliseconds(3500)
-    /// Entries older than this on arrival are passed over (SOS-09).
+    /// Entries older than this on arrival are skipped (SOS-09).
     var maximumAge = Duration.seconds(60)
     /// Silence shorter than this is never a signal loss (SOS-25).
     var signalLost = Duration.seconds(30)

@@ -2,7 +2,7 @@
 
 import Contracts
 
-/// What is stored of one subscriber as one whole, so that after a crash no fact is judged twice and none is passed over,
+/// What is stored of one subscriber as one whole, so that after a crash no fact is judged twice and none is skipped,
 /// whatever else had got to the disk.
 struct Watched: Hashable, Codable, Sendable {
     /// The last fact of the person's partition that went into the state.

@@ -121,7 +121,7 @@ struct GivenAnswer: Hashable, Codable, Sendable {
     var at: Timestamp?
     /// Whether the side that was given it is told it back, in case it has forgotten it; nil is false.
     var isReturned: Bool?
-    /// Of "help is here" before the call is taken: true where it was asked back, which the other side passes over; false where it was said
+    /// Of "help is here" before the call is taken: true where it was asked back, which the other side skips; false where it was said
     /// again and has ended the calling. nil for all else, and from a release that did not tell the two apart: its second that is heard counts.
     var asksBack: Bool?
 

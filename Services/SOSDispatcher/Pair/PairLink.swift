@@ -1,4 +1,4 @@
-// Hears the other dispatcher and lets what it tells take effect here.
+// Follows the other dispatcher and lets what it publishes take effect here.
 
 import Bus
 import Contracts
@@ -45,8 +45,8 @@ actor PairLink {
     /// Begins to follow, and returns once everything that the other side has said is known, or after `startTimeout`.
     /// - Parameters:
     ///   - waiting: whether there may be another side at all.
-    ///   - asks: the store was put back from a copy, or somebody's state cannot be read: beside all that the other side has said since, what it
-    ///     knows of people is asked.
+    ///   - asks: the store was restored from a copy, or somebody's state cannot be read: beside all that the other side has published
+    ///     since, what it knows of people is requested.
     func begin(waiting: Bool, asks: Bool) async {
         following = Task { await follow() }
         if asks {

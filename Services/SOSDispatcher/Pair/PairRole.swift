@@ -40,6 +40,6 @@ enum PairRole: String, CaseIterable, Sendable {
         }
     }
 
-    /// The suite hears of emergencies and subscriptions from the first alone; it says what happened while it was down when it is back.
+    /// The suite learns of emergencies and subscriptions from the first alone; it says what happened while it was down when it is back.
     var speaks: Bool { self == .first }
 }

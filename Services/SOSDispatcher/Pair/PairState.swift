@@ -187,7 +187,7 @@ final class PairState: Sendable {
 
     /// Takes note of what the other side has told of an emergency.
     /// - Parameter now: when it happened there, on this side's time line; nil for what is read from the file.
-    /// - Returns: whether it was not known: a side whose store was put back is told much again.
+    /// - Returns: whether it was not known: a side whose store was restored is told much again.
     @discardableResult
     func note(_ fact: PairFact, at now: Timestamp? = nil) -> Bool {
         state.withLock { state in

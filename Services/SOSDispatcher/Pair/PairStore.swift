@@ -107,7 +107,7 @@ struct PairTables: Sendable {
 
     // MARK: After a restore
 
-    /// The store was put back from a copy: the other side is to be asked, by this process or, should it be killed before, by the next.
+    /// The store was restored from a copy: the other side is to be asked, by this process or, should it be killed before, by the next.
     static func forgot(_ db: Database) throws {
         try db.execute(sql: "INSERT OR IGNORE INTO pair_forgotten VALUES (1)")
     }
@@ -250,7 +250,7 @@ struct PairTables: Sendable {
             next: rows.count == PairTables.peoplePerPage ? last.map { "\($0)" } : nil)
     }
 
-    /// What the person and emergency services have said to whoever asks, before its store was put back: it told it then, and has forgotten
+    /// What the person and emergency services have said to whoever asks, before its store was restored: it told it then, and has forgotten
     /// it. Of the emergency that runs, and of the time in which one that is closed may be opened again.
     private func words(of person: PersonID, _ running: Episode?, _ db: Database) throws -> [PairFact] {
         let recent = Timestamp.now - Dispatcher.reopens
@@ -307,7 +307,7 @@ extension SOSStore {
         try await store.read { db in try !Confirmations().positions(db, of: PairRole.second.peer).isEmpty }
     }
 
-    /// Whether the store was put back and the other dispatcher has not yet told back all of what was forgotten by that.
+    /// Whether the store was restored and the other dispatcher has not yet told back all of what was forgotten by that.
     func hasForgotten() async throws -> Bool {
         try await store.read { db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM pair_forgotten)") ?? false }
     }

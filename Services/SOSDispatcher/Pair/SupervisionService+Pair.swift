@@ -144,7 +144,7 @@ extension SupervisionService {
         // Nobody is here to call for yet: it counts when it comes again in its place.
         guard people[press.person] != nil else { return false }
         guard press.isReturned == true, let at = press.at else { return true }
-        // A process that ran by then was given the press itself. Of a store that was put back from a copy much is long over.
+        // A process that ran by then was given the press itself. Of a store that was restored from a copy much is long over.
         let oldest = wasPutBack ? SupervisionRules.oldestEvent : SupervisionRules.keptFor
         return clock.steady(fromWall: at) < beganAt && Timestamp.now - at <= oldest
     }

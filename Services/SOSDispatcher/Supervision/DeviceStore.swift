@@ -83,7 +83,7 @@ struct DeviceStore: Sendable {
     }
 }
 
-/// A fact of `ingest.devices`. What cannot be read is passed over: an unknown interval only makes silence shorter.
+/// A fact of `ingest.devices`. What cannot be read is skipped: an unknown interval only makes silence shorter.
 private enum DeviceFact {
     case device(DeviceState)
     case pause(MonitoringState)

@@ -36,7 +36,7 @@ struct PersonSeal: Sendable {
         do {
             return try Seal.open(sealed, key: key, context: context)
         } catch {
-            // Sealed while the key was damaged; it has been put back since.
+            // Sealed while the key was damaged; it has been restored since.
             guard let plain = try? Seal.open(sealed, key: spare, context: context) else { throw error }
             return plain
         }

@@ -120,7 +120,7 @@ extension SupervisionEvent.Kind {
     }
 }
 
-/// Hears everybody's events, each person's in their order. A crash may take some with it, but for what the person is told of them
+/// Receives everybody's events, each person's in their order. A crash may take some with it, but for what the person is told of them
 /// (`SupervisionEventBus.keep`): `goesOn` comes after it for every emergency that runs.
 protocol SupervisionEventConsumer: Sendable {
     /// Must be quick: others wait for it, though no call does. Takes note and hands over to its own actor.
@@ -145,7 +145,7 @@ final class SupervisionEventBus: Sendable {
         self.journal = journal
     }
 
-    /// Hears all that is announced from now on.
+    /// Receives all that is announced from now on.
     func add(_ listener: any SupervisionEventConsumer) {
         state.withLock { $0.listeners.append(listener) }
     }

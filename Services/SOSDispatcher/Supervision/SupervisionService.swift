@@ -11,7 +11,7 @@ import ServiceKit
 actor SupervisionService {
     /// A call does not wait longer than this for the disk (P6: it may go out twice, never not at all).
     static let storeTimeout = Duration.milliseconds(150)
-    /// After a pause of its own the dispatcher hears what it missed before it takes silence for a sign, but not for longer.
+    /// After a pause of its own the dispatcher receives what it missed before it takes silence for a sign, but not for longer.
     static let catchUp = Duration.milliseconds(300)
 
     /// Ingest says something several times a second; after so long without it, a person's silence is nobody's news.
@@ -174,7 +174,7 @@ actor SupervisionService {
         if !isBeginningStored { isBeginningStored = (try? await journal.commitEverything()) != nil }
     }
 
-    /// Whether nothing that ingest says from here on can be passed over, whatever happens to this process.
+    /// Whether nothing that ingest says from here on can be skipped, whatever happens to this process.
     func isListening() async -> Bool {
         guard StreamFamily.samples.streams.allSatisfy({ begun[$0] != nil }) else { return false }
         await storeBeginning()
@@ -517,7 +517,7 @@ extension SupervisionService {
             standing: (state?.standing ?? .off).rawValue)
     }
 
-    /// The person has paused or resumed monitoring (ACC-28); who is not subscribed is passed over.
+    /// The person has paused or resumed monitoring (ACC-28); who is not subscribed is skipped.
     func monitoring(_ pause: MonitoringState) async {
         let known = people[pause.person]?.subscriber.supervision
         guard let known, (known.monitoringPaused ?? false) != pause.paused else { return }

@@ -8,7 +8,7 @@ import Sealing
 import ServiceKit
 
 /// A signed POST every 15 s (Standard Webhooks). It says whether the last test emergency got through: an outside watch that looks for
-/// `"healthy":true` hears of more than a process that runs.
+/// `"healthy":true` learns of more than a process that runs.
 struct OutsideHeartbeat: Sendable {
     static let period = Duration.seconds(15)
     private static let timeout = Duration.seconds(5)

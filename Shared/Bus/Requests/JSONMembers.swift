@@ -63,7 +63,7 @@ func isWordByte(_ byte: UInt8) -> Bool {
 }
 
 extension JSONCursor {
-    /// The place of any value, whose brackets are counted and whose strings are passed over: most of a page lies in between.
+    /// The place of any value, whose brackets are counted and whose strings are skipped: most of a page lies in between.
     fileprivate mutating func outline() -> Range<Int>? {
         skipWhitespace()
         let start = at

@@ -1,4 +1,4 @@
-// Decides what a consumer does with what it hears, so that each fact is applied once, in order, with none left out.
+// Decides what a consumer does with what it receives, so that each fact is applied once, in order, with none left out.
 
 import Contracts
 
@@ -16,7 +16,7 @@ struct ConsumerMachine: Sendable {
         case reopen
         /// No log holds them any more; the family has no snapshots that could stand for them.
         case passOver(stream: String, facts: Int64)
-        /// The publisher's log ends before what was applied from it: it was put back from a copy and has not noticed.
+        /// The publisher's log ends before what was applied from it: it was restored from a copy and has not noticed.
         case putBack(stream: String, facts: Int64)
     }
 
@@ -228,7 +228,7 @@ struct ConsumerMachine: Sendable {
         for event in released { steps.append(.event(event)) }
     }
 
-    /// What is heard ends before what was applied. Mostly a replay has overtaken it; else the publisher was put back: it is asked.
+    /// What is heard ends before what was applied. Mostly a replay has overtaken it; else the publisher was restored: it is asked.
     private mutating func doubt(_ stream: String, epoch: String, head: Int64) {
         guard case .at(epoch, let next)? = lines[stream]?.place, head < next - 1 else { return }
         lines[stream]?.mustProbe = true

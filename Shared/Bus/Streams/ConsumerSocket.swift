@@ -1,4 +1,4 @@
-// The subscribing socket: fills the inbox, and is closed and made anew when the consumer hears nothing.
+// The subscribing socket: fills the inbox, and is closed and made anew when the consumer receives nothing.
 
 import Contracts
 import Logging
@@ -59,7 +59,7 @@ final class ConsumerSocket: SocketHandler {
             socket.close()
             socket = fresh
         } catch {
-            // The old one stays; the consumer asks again when it still hears nothing.
+            // The old one stays; the consumer asks again when it still receives nothing.
             logger.error("cannot reopen a subscription", metadata: ["family": "\(inbox.family.name)", "error": "\(error)"])
         }
     }

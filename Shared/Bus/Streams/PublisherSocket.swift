@@ -27,7 +27,7 @@ final class PublisherSocket: SocketHandler {
     func work(at now: ContinuousClock.Instant) {
         let (frames, heads) = queue.take(atMost: PublisherSocket.framesPerTurn)
         for frame in frames {
-            // Without NODROP a consumer whose queue is full is passed over; sending itself does not fail.
+            // Without NODROP a consumer whose queue is full is skipped; sending itself does not fail.
             _ = socket.send([Array(frame.stream.utf8), frame.header, frame.payload])
         }
         // A backlog is its own sign of life; the heads of a heartbeat must not run ahead of the frames before it.

@@ -36,8 +36,8 @@ package struct StreamConsumer: Sendable {
     ///     before, a newcomer would begin further on and never hear what was said in between.
     ///   - restart: Takes a page of a snapshot, and stores `next` with the last one. Killed before, a snapshot begins anew. Families that
     ///     keep state need it; of others it is never called.
-    ///   - provisional: Hears what has no place in a stream (sequence 0), on arrival or once what came before it is applied: perhaps twice,
-    ///     perhaps never, perhaps before or after the fact that it announces. Must return soon. Without it such facts are passed over.
+    ///   - provisional: Receives what has no position in a stream (sequence 0), on arrival or once what came before it is applied:
+    ///     perhaps twice, perhaps never, perhaps before or after the fact that it announces. Must return soon. Without it such facts are skipped.
     ///   - passedOver: Facts of the stream were said that are never applied, since no log holds them any more. Called before the position
     ///     behind them is stored, so that after a crash between the two it is called again.
     ///   - durable: How far what was applied is on disk, for a consumer whose `apply` returns before: the publisher is told no more than this.

@@ -29,7 +29,7 @@ struct StreamLine: Sendable {
     var mustProbe = false
     /// The publisher counts in another epoch, and has not said yet where to go on in it.
     var isForeign = false
-    /// The publisher knows less than was applied from it, in the same epoch: it was put back, and has not begun a new epoch yet.
+    /// The publisher knows less than was applied from it, in the same epoch: it was restored, and has not begun a new epoch yet.
     private(set) var isPutBack = false
     /// A gap was counted and is not closed yet.
     var isBehind = false

@@ -9,7 +9,7 @@ package enum ErasureScope: String, Codable, Sendable, CaseIterable {
 }
 
 /// Said by consent on `consent.erasures` of the family `consent.accounts`; the snapshot holds those that not every service has
-/// confirmed. Whoever hears it makes the person's data unreadable at once, destroys keys and rows, and then confirms.
+/// confirmed. Each consumer of it makes the person's data unreadable at once, destroys keys and rows, and then confirms.
 package struct PersonErased: Hashable, Codable, Sendable {
     package static let type = "person-erased.v1"
 

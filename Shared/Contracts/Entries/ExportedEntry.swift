@@ -180,7 +180,7 @@ extension JSONBytes {
     }
 }
 
-/// What stands before the value or position of each of many entries. Neighbours mostly share their minute and all but the last digits of
+/// What stands before the value or position of each of many entries. Adjacent ones mostly share their minute and all but the last digits of
 /// this text.
 private struct EntryOpening {
     private let memory: UnsafeMutableBufferPointer<UInt8>

@@ -291,7 +291,7 @@ package struct JSONCursor {
     }
 }
 
-/// Is shown the texts of a value that a cursor passes over.
+/// Is shown the texts of a value that a cursor skips.
 protocol JSONTextInspector {
     /// An object begins, the `level`th of what is open, from 1.
     mutating func begin(level: Int)

@@ -226,7 +226,7 @@ package struct VerifyAudit: BusRequest {
     package static let mostAnchors = 10_000
 
     /// Signed heads of the chain that were kept elsewhere, one line of JSON each: the other dispatcher's answer has such, and the operator's
-    /// file (`sos.audit_anchor_file`). Those of another chain are passed over.
+    /// file (`sos.audit_anchor_file`). Those of another chain are skipped.
     package var anchors: [String]?
 
     package init(anchors: [String]? = nil) {

@@ -59,7 +59,7 @@ package struct IntegratorSettings: Hashable, Codable, Sendable {
     package var priority: Int
     /// A `whpk_` key that its answers may be signed with besides the shared secret.
     package var answerKey: String?
-    /// The peer on the bus that hears its stream and acknowledges there.
+    /// The peer on the bus that consumes its stream and acknowledges there.
     package var peer: String?
     /// A test emergency is sent so often, 0.01 to 8760; nil: never by itself.
     package var drillEveryHours: Double?

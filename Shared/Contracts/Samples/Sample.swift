@@ -43,7 +43,7 @@ package struct Sample: Hashable, Codable, Sendable {
 /// fresh entries that are refused and stored nowhere but may be somebody's heart or call for help (`docs/sos-rules.md` §1).
 package struct SamplesRecorded: Codable, Sendable {
     package static let type = "samples-recorded.v1"
-    /// The header's type on the express lane. Whoever keeps to sequences passes over it.
+    /// The header's type on the fast path. Whoever keeps to sequences skips it.
     package static let provisionalType = "samples-provisional.v1"
     /// The header's type for what is refused and may be an alarm all the same; never said in its place later.
     package static let refusedType = "samples-refused.v1"

@@ -1,7 +1,7 @@
-// The streams that exist: who says them, who may hear them. One family is one publishing socket, so that a peer without a
+// The streams that exist: who publishes them, who may consume them. One family is one publishing socket, so that a peer without a
 // right to a family cannot even connect to it.
 
-/// Streams of one publisher that are said, heard and allowed together.
+/// Streams of one publisher that are published, consumed and allowed together.
 package struct StreamFamily: Hashable, Sendable {
     /// What rights, sockets and metrics call it.
     package let name: String

@@ -18,7 +18,7 @@ package struct StreamHeader: Hashable, Codable, Sendable {
     package var head: Int64
     /// Kind and version of the payload; `erased` for a fact whose person is gone: it keeps its place and has no payload.
     package var type: String
-    /// The person that the fact is about, so that a consumer can pass over it unread; empty where it is about nobody.
+    /// The person that the fact is about, so that a consumer can skip it unread; empty where it is about nobody.
     package var subject: String
     /// When the fact was made, by the publisher's clock; in a snapshot it may be 0.
     package var at: Timestamp

@@ -26,7 +26,7 @@ extension HTTPAnswer {
         page(title: title, markup: "<p class=\"notice\">\(PageLayout.escaped(notice))</p>", language: language, status: status)
     }
 
-    /// As the others, for pages that cost less than a template: refusals before all.
+    /// A page around finished markup, for pages that cost less than a template: refusals before all.
     /// - Parameter markup: HTML of the program's own; whatever comes from elsewhere has gone through `PageLayout.escaped`.
     package static func page(
         title: String, markup: String, language: Language, status: Int = 200, script: String? = nil

@@ -1,4 +1,4 @@
-// A service's part in erasing a person: hears the order, erases, and confirms, through restarts and whoever is down meanwhile.
+// A service's part in erasing a person: consumes the order, erases, and confirms, through restarts and whoever is down meanwhile.
 
 import Bus
 package import Contracts

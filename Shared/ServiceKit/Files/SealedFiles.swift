@@ -74,7 +74,7 @@ package struct SealedFiles: Sendable {
         (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     }
 
-    /// As the other, of what was found before: for whoever looks up `jobs` while others begin new ones.
+    /// Removes of what was `found` before what belongs to none of `jobs`: for callers that look up `jobs` while others begin new ones.
     package func sweep(_ found: [String], keeping jobs: Set<JobID>) {
         for name in found where JobID(name).map({ !jobs.contains($0) }) ?? true {
             try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))

@@ -6,7 +6,7 @@ package import HTTPKit
 /// People's keys were wrapped under another key-encryption key than the one that was given.
 package struct WrongKeyEncryptionKey: Error {}
 
-/// The person's key is damaged and no copy holds it: until it is put back nothing of theirs can be read or stored, and no other key takes
+/// The person's key is damaged and no copy holds it: until it is restored nothing of theirs can be read or stored, and no other key takes
 /// its place. Concerns nobody else.
 package struct DamagedKey: Error, ErrorForCallers, ErrorForLogs {
     package init() {}

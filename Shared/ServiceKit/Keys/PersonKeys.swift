@@ -186,7 +186,7 @@ package final class PersonKeys: Sendable {
             guard known.changes == changes else { return (nil, false) }
             guard let key = known.keys[person] ?? found else { return (nil, known.damaged.insert(person).inserted) }
             known.keys[person] = key
-            // It is put back before the copy that holds it is replaced.
+            // It is restored before the copy that holds it is replaced.
             if stored == nil { known.unsaved = true }
             return (key, false)
         }
@@ -279,7 +279,7 @@ package final class PersonKeys: Sendable {
 
     /// What became of the keys that did not open.
     private struct Mended {
-        /// How many were put back.
+        /// How many were restored.
         var count = 0
         /// Whether a copy may still hold the whole key of one that was not.
         var isCopyNeeded = false
@@ -287,7 +287,7 @@ package final class PersonKeys: Sendable {
         var kept: [KeyCopies.Kept] = []
     }
 
-    /// Looks at every key, and puts back what is damaged from memory or a copy: else the next copies would take the last whole one away.
+    /// Looks at every key, and restores what is damaged from memory or a copy: else the next copies would take the last whole one away.
     private func mendAll() async throws -> Mended {
         var (mended, left): (Mended, [WrappedKeys.Living]) = (Mended(), [])
         for key in try await store.read({ [self] db in try table.living(db) { try isUnopened($0) } }) {

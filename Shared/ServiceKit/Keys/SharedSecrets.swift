@@ -109,7 +109,7 @@ extension KeyFiles {
 
     // MARK: For the operator
 
-    /// Makes each secret that is in neither place, puts back an original that is gone, and makes copies that are gone or damaged or older
+    /// Makes each secret that is in neither place, restores an original that is gone, and makes copies that are gone or damaged or older
     /// than what was agreed upon since. A key is never replaced by another: which is the right one only the dispatchers know.
     /// - Returns: what is wrong with files that are there.
     package func makeShared() -> [any Error] {

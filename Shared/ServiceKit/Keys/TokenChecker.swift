@@ -94,7 +94,7 @@ package final class TokenChecker: Sendable {
 
     /// As `apply`, for one fact of a snapshot of one of the streams. Then call `heard`.
     /// - Returns: what `keys` calls a signing key. Others have no name: who is gone stays gone, for the snapshot holds the unconfirmed alone,
-    ///   and so does a session that has ended, of which consent knows nothing where it was put back from a copy.
+    ///   and so does a session that has ended, of which consent knows nothing where it was restored from a copy.
     package func take(_ db: Database, _ event: StreamEvent) throws -> [UInt8]? {
         let facts = try Fact.all(of: event)
         for fact in facts { try keep(db, fact) }
@@ -126,7 +126,7 @@ package final class TokenChecker: Sendable {
         }
     }
 
-    // MARK: For consent itself, which hears nobody
+    // MARK: For consent itself, which consumes no stream
 
     /// What consent is about to say, in the same transaction. Then call `learn`.
     package func keep(_ db: Database, _ fact: Fact) throws {

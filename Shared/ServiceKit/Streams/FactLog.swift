@@ -96,7 +96,7 @@ package struct FactLog: Sendable {
         return try append(db, type: type, subject: subject, stored: stored, at: at, trace: trace) { payload }
     }
 
-    /// As the other, among many facts of one body.
+    /// Appends one of many facts of one body, in the transaction of the change.
     package func append(
         _ db: Database, in facts: inout StreamLog.Appending, type: String, subject: PersonID?, body: some Encodable, at: Timestamp,
         trace: String
@@ -104,7 +104,7 @@ package struct FactLog: Sendable {
         try append(db, in: &facts, type: type, subject: subject, payload: Self.payload(body), at: at, trace: trace)
     }
 
-    /// As the other, for a fact that was rendered before the transaction (`payload`).
+    /// Appends a fact whose `payload` was rendered before the transaction.
     package func append(
         _ db: Database, in facts: inout StreamLog.Appending, type: String, subject: PersonID?, payload: [UInt8], at: Timestamp,
         trace: String
@@ -114,7 +114,7 @@ package struct FactLog: Sendable {
         return EventRelay.Committed(header: header(type, subject, sequence, at, trace)) { payload }
     }
 
-    /// As the other, where the log keeps something from which the payload is rendered again.
+    /// Appends a fact of which the log keeps `stored`, from which the payload is rendered again.
     package func append(
         _ db: Database, type: String, subject: PersonID?, stored: [UInt8], at: Timestamp, trace: String = "",
         payload: @escaping @Sendable () throws -> [UInt8]

@@ -25,7 +25,7 @@ package struct FactStream: Sendable {
         relay.publish(try log.append(db, type: type, subject: subject, body: body, at: at, trace: trace), afterCommitOf: db)
     }
 
-    /// As the other, among many facts of one body.
+    /// Appends one of many facts of one body, and publishes it once the transaction is on disk.
     package func publish(
         _ db: Database, in facts: inout StreamLog.Appending, type: String, subject: PersonID?, body: some Encodable, at: Timestamp,
         trace: String

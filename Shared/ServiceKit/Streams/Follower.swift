@@ -24,7 +24,7 @@ package final class Follower: Sendable {
     private let positions = ConsumerPositions()
 
     /// - Parameters:
-    ///   - apply: One fact, in a transaction with the position. Facts about people who have been erased since are passed over.
+    ///   - apply: One fact, in a transaction with the position. Facts about people who have been erased since are skipped.
     ///   - snapshot: What becomes of a snapshot, of families that keep state. It is taken in short transactions, between which others write;
     ///     the position comes with the last one, so that after a crash it begins anew.
     ///   - passedOver: Facts of a stream were said that are never applied: this store begins at the stream's head, or no log holds them any

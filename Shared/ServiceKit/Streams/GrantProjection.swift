@@ -8,7 +8,7 @@ import Storage
 /// `granted`: one row for each grant that was ever published, until its person's account is erased.
 ///
 /// **A grant only ever becomes less** (decision 0013): what a row allows is what every fact about it allows. So neither a late fact nor
-/// a consent that was put back from a copy gives back what a person withdrew, and the order in which facts come does not matter. A grant
+/// a consent that was restored from a copy gives back what a person withdrew, and the order in which facts come does not matter. A grant
 /// that a whole snapshot does not have is not in force either; unlike one that was withdrawn it counts again, within what is left of it,
 /// once consent publishes it again.
 package struct GrantProjection: Sendable {

@@ -21,7 +21,7 @@ package struct OpenedStore: Sendable {
     private let life: StoreLife?
     private let runtime: Runtime
 
-    /// A store whose schema holds `StoreLife` notices that it was put back from a copy, and begins a new epoch then.
+    /// A store whose schema holds `StoreLife` notices that it was restored from a copy, and begins a new epoch then.
     /// - Parameter restored: what else it has to begin anew, in the transaction of the new epoch.
     /// - Throws: where the store, its keys or a migration cannot be opened; the service must not start then.
     package init(
@@ -57,7 +57,7 @@ package struct OpenedStore: Sendable {
 
 extension Runtime {
     /// For those who open their store themselves: as `OpenedStore`. Before anything reads the epoch; then run what it gives.
-    /// - Returns: nil where the schema does not hold `StoreLife`; and whether the store was put back.
+    /// - Returns: nil where the schema does not hold `StoreLife`; and whether the store was restored.
     package func beginLife(
         of store: Store, restored: @escaping @Sendable (Database) throws -> Void = { _ in }
     ) async throws -> (life: StoreLife?, isRestored: Bool) {

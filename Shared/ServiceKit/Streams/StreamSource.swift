@@ -80,7 +80,7 @@ package struct StreamSource: Sendable {
         return reply
     }
 
-    /// A consumer of the suite has applied more than this log holds: its volume was put back, `StoreLife`'s file with it. The process ends;
+    /// A consumer of the suite has applied more than this log holds: its volume was restored, `StoreLife`'s file with it. The process ends;
     /// the next one begins a new epoch, in which everybody goes on behind what the two logs have in common. A stranger's word ends nothing.
     private func beginAnew(_ request: ReplayStream, shownBy consumer: Peer) async throws {
         let isConsumer = families.contains { $0.streams.contains(request.stream) && $0.consumers.contains(consumer) }

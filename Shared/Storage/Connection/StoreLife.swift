@@ -1,12 +1,12 @@
-// Whether a store goes on from where it stood, or was put back from a copy: a file beside it remembers how far it had come.
+// Whether a store goes on from where it stood, or was restored from a copy: a file beside it remembers how far it had come.
 
 package import Foundation
 package import GRDB
 import Glibc
 
-/// A store that was put back knows nothing of what it said after the copy was made: whoever counts must begin a new count then. The store
+/// A store that was restored knows nothing of what it said after the copy was made: whoever counts must begin a new count then. The store
 /// holds a mark that changes every minute, at each start and at each end; the file `<store>.life`, which no backup takes, holds the same.
-/// Where the file does not know the store's mark, or is gone, the store was put back. A copy that is younger than a minute, and is put back
+/// Where the file does not know the store's mark, or is gone, the store was restored. A copy that is younger than a minute, and is restored
 /// after a crash, is not told from the store itself.
 package struct StoreLife: Sendable {
     private static let interval = Duration.seconds(60)
@@ -38,9 +38,9 @@ package struct StoreLife: Sendable {
     }
 
     /// Call once, when the store is open and before it says anything.
-    /// - Parameter restored: what a store that was put back has to begin anew; in one transaction with the new mark, so that it is done
+    /// - Parameter restored: what a store that was restored has to begin anew; in one transaction with the new mark, so that it is done
     ///   once, whatever is killed when.
-    /// - Returns: whether it was put back.
+    /// - Returns: whether it was restored.
     package func begin(_ store: Store, restored: @escaping @Sendable (Database) throws -> Void) async throws -> Bool {
         let mark = try await store.write { db in try Self.mark(db) }
         let known = remembered()
@@ -91,7 +91,7 @@ package struct StoreLife: Sendable {
     /// Whether the file is there. Without it nothing beside the store is known to be newer than the store.
     package var isRemembered: Bool { remembered() != nil }
 
-    /// The store was put back with the file, as a snapshot of a volume does: without the file, the next start sees it.
+    /// The store was restored with the file, as a snapshot of a volume does: without the file, the next start sees it.
     package func forget() {
         try? FileManager.default.removeItem(at: file)
         try? Store.flush(file.deletingLastPathComponent().path, narrowing: false)

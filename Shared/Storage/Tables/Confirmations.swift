@@ -24,7 +24,7 @@ package struct Confirmations: Sendable {
                 """)
     }
 
-    /// Remembers how far the consumer is; it never goes back. What is said in another epoch than the log's is passed over: where a consumer
+    /// Remembers how far the consumer is; it never goes back. What is said in another epoch than the log's is skipped: where a consumer
     /// was before a restore still counts (`StreamLog.goingOn`). A consumer that had been forgotten counts again.
     package func save(_ db: Database, of consumer: Peer, _ positions: [StreamPosition]) throws {
         try db.cachedStatement(sql: "DELETE FROM stream_forgotten_consumers WHERE consumer = ?").execute(arguments: [consumer.name])

@@ -68,7 +68,7 @@ package struct StreamLog: Sendable {
         try db.execute(sql: "UPDATE stream_epoch SET epoch = lower(hex(randomblob(16)))")
     }
 
-    /// A consumer has shown that this log was put back: at most up to these heads it is one with what was said before. The new epoch comes
+    /// A consumer has shown that this log was restored: at most up to these heads it is one with what was said before. The new epoch comes
     /// with the next start.
     package func part(_ db: Database, at heads: [String: Int64]) throws {
         guard try keepsFormerEpochs(db) else { return }

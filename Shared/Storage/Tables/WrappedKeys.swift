@@ -82,7 +82,7 @@ package struct WrappedKeys: Sendable {
 
     /// Puts back the same key where `damaged` stands for it; changes nothing where the key was destroyed or made anew since.
     /// - Parameter madeAt: nil leaves what stands.
-    /// - Returns: whether it was put back.
+    /// - Returns: whether it was restored.
     package func restore(
         _ db: Database, of subject: PersonID, wrapped: [UInt8], madeAt: Timestamp? = nil, inPlaceOf damaged: [UInt8]
     ) throws -> Bool {

@@ -2,7 +2,7 @@
 
 package import GRDB
 
-/// A body as a value, for what comes by the thousand each second. Neighbours of one type in a group share a savepoint and whatever
+/// A body as a value, for what comes by the thousand each second. Adjacent ones of one type in a group share a savepoint and whatever
 /// `perform` does once for all of them.
 package protocol GatheredBody: Sendable {
     associatedtype Value: Sendable

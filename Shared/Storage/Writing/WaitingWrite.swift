@@ -6,7 +6,7 @@ import GRDB
 enum WaitingWrite: Sendable {
     /// Runs the body and gives what tells the waiter so. Whether that is called is for the commit to say.
     case single(perform: @Sendable (Database) throws -> @Sendable () -> Void, refuse: @Sendable (any Error) -> Void)
-    /// Can be performed together with its neighbours.
+    /// Can be performed together with adjacent writes.
     case gathered(any GatheredWork)
 
     init(

@@ -47,7 +47,7 @@ struct SimulationLedger {
     /// Emergencies that had to be called for, and the longest times until the first attempt and the first acknowledgement, without what
     /// nobody could help.
     var emergencies = 0
-    /// Stores that were put back from a copy.
+    /// Stores that were restored from a copy.
     var restores = 0
     var slowestCall: Int64 = 0
 

@@ -72,7 +72,7 @@ struct SimulationRun: Sendable {
     var emergencies = 0
     var attempts = 0
     var slowest: Int64 = 0
-    /// Calls that were rejected after they had been taken, and stores that were put back from a copy.
+    /// Calls that were rejected after they had been taken, and stores that were restored from a copy.
     var takenBack = 0
     var restores = 0
     /// The first seeds that failed, with what was wrong.

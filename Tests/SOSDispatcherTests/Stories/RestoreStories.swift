@@ -1,4 +1,4 @@
-// The dispatcher's store is put back from a copy: no emergency is lost, and none is called under another name.
+// The dispatcher's store is restored from a copy: no emergency is lost, and none is called under another name.
 
 import Contracts
 import Foundation
