@@ -85,6 +85,11 @@ enum Exceptions {
         "Services/Operator/Supervision/Supervisor.swift": pace,
     ]
 
+    /// Declarations whose name has a word that `NameTests` replaces, as `path name`, and why.
+    static let replacedWords: [String: String] = [
+        "Shared/HTTPKit/RemoteAddress.swift isNeighbour": "a host of the same network is a neighbour in the field's words too"
+    ]
+
     private static let states = "for senders that wait for the fate of one message; the suite's own follow `notify.deliveries`"
 
     /// Rights to ask that no code of the suite uses, as `Request peer`, and why they stay.
