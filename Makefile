@@ -106,5 +106,5 @@ lint:
 	@deploy/install-missing swift
 	@swift format lint --strict --recursive --parallel $(SOURCES)
 
-interop:
+interop: ## let peers of other makes (Python, schemathesis, Caddy) speak with the services
 	@.ci/interop

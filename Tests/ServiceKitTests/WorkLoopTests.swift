@@ -1,5 +1,6 @@
 // When a worker's next round comes, what its log is told, and how it ends.
 
+import Contracts
 import Storage
 import Synchronization
 import TestKit

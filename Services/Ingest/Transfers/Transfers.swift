@@ -35,7 +35,8 @@ struct Transfers: Sendable {
     let files: SealedFiles
     let table = TransferStore()
     private let meter = TransferMeter()
-    private let (exporting, importing) = (WakeUpSignal(), WakeUpSignal())
+    private let exporting = WakeUpSignal()
+    private let importing = WakeUpSignal()
 
     init(store: Store, vault: ChunkVault, files: SealedFiles) {
         (self.store, self.vault, self.files) = (store, vault, files)

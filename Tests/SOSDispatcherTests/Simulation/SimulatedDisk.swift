@@ -3,6 +3,8 @@
 import Contracts
 import Storage
 
+@testable import SOSDispatcher
+
 /// Writes come one after the other, as to the writer's thread.
 /// Unchecked: all tasks of a simulation run on its one thread.
 final class SimulatedDisk: PlayedDisk, @unchecked Sendable {

@@ -36,7 +36,7 @@ struct SimulatedIngest {
     /// The first fact that each log still has.
     var oldest: [String: Int] = [:]
     /// By life, which dispatchers may never hear a critical entry of it: the log has forgotten it.
-    var unheard: [Int: Set<Place>] = [:]
+    var unheard: [Int: Set<PairRole>] = [:]
     var downSince: Int64?
     var uploads: [SimulatedUpload] = []
     /// What each device has not got an answer to, in order.

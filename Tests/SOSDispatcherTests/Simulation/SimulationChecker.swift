@@ -218,7 +218,7 @@ struct SimulationChecker {
         guard let store = dispatcher.parts?.store else { return suite.violation("\(dispatcher.role) does not run at the end") }
         do {
             try store.store.readNow { db in
-                let audit = try AuditStore.verify(db)
+                let audit = try AuditStore.verify(db, headsAt: []).verifier
                 if let broken = audit.firstBroken { suite.violation("\(dispatcher.role): the audit chain is broken at \(broken)") }
                 let open = try Row.fetchAll(db, sql: "SELECT emergency, sequence, integrator FROM dispatch_lines WHERE ended IS NULL")
                 for row in open {

@@ -32,12 +32,16 @@ struct WebhookScheduleTests {
 
     @Test("pauses double from a second to 15 s in the first ten minutes, to 2 min in two hours, to 15 min after")
     func pauses() {
-        let first = (1...7).map { WebhookSchedule.pause(after: $0, failing: .seconds(30)) / .seconds(1) }
-        #expect(first == [1, 2, 4, 8, 15, 15, 15])
-        #expect(WebhookSchedule.pause(after: 60, failing: .seconds(700)) == .seconds(120))
-        #expect(WebhookSchedule.pause(after: 2000, failing: Self.hour * 3) == .seconds(900))
-        #expect(WebhookSchedule.pause(after: 0, failing: .zero) == .seconds(1))
-        #expect(WebhookSchedule.pause(after: .max, failing: .zero) == .seconds(15))
+        func pause(after attempts: Int, failing: Duration) -> Duration? {
+            let decision = Self.decide(.failed("timeout"), attempts: attempts, after: failing)
+            guard case .again(let at) = decision else { return nil }
+            return at - (Self.start + failing)
+        }
+        #expect((1...7).map { pause(after: $0, failing: .seconds(30)) } == [1, 2, 4, 8, 15, 15, 15].map { .seconds($0) })
+        #expect(pause(after: 60, failing: .seconds(700)) == .seconds(120))
+        #expect(pause(after: 2000, failing: Self.hour * 3) == .seconds(900))
+        #expect(pause(after: 0, failing: .zero) == .seconds(1))
+        #expect(pause(after: .max, failing: .zero) == .seconds(15))
     }
 
     @Test("jitter shortens a pause by up to half, and no more than that")
