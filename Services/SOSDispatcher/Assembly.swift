@@ -74,20 +74,19 @@ struct SOSModule: Sendable {
         let (database, keys) = try runtime.openWhole(applicationID: Migrations.applicationID, migrations: Migrations.all)
         let (life, _) = try await runtime.beginLife(of: database, restored: PairTables.forgot)
         let pair = try PairModule(settings, keys: keys, on: runtime)
-        let store = SOSStore(database, keys: keys, pair: pair.tables, logger: logger)
+        let streams = StreamEffects(
+            relays: try await pair.relays(database, on: runtime), dispatches: DispatchStreams(runtime, database))
+        let store = SOSStore(database, keys: keys, pair: pair.tables, streams: streams, logger: logger)
         let clock = SteadyClock(
             offset: try store.steadyOffset(boot: SteadyClock.boot, fresh: Timestamp.now.milliseconds - SteadyClock.sinceBoot))
         let secrets = try IntegratorSecrets(settings, runtime)
         // Both dispatchers name the same emergency alike.
         let names = try Names(identity: SymmetricKey(bytes: runtime.secret("emergency-identity.key", of: .sosDispatcher)))
         let answers = try runtime.answers(in: database)
-        let calling = try await CallingModule(settings, secrets, database, answers, pair: pair.state, on: runtime)
+        let calling = try await CallingModule(
+            settings, secrets, database, answers, pair: pair.state, streams: streams.dispatches, on: runtime)
 
-        let relays = try await pair.relays(database, on: runtime)
-        let journal = Journal(
-            save: { [streams = calling.streams] batch in
-                try await store.save(batch) { if !streams.publish($0) { relays[$0.header.stream]?.committed($0) } }
-            }, seal: store.seal, logger: logger)
+        let journal = Journal(save: store.save, seal: store.seal, logger: logger)
         pair.state.speak { fact in
             var batch = StoreBatch()
             batch.told = [fact]
@@ -132,7 +131,7 @@ struct SOSModule: Sendable {
         let anchors = AuditAnchors(store: database, signing: secrets.signing, pair: pair.state, file: settings.auditAnchors, logger: logger)
         supervision.events.add(anchors)
         var methods = Methods(memory: answers)
-        pair.source(database, store, clock, calling.streams).register(in: &methods)
+        pair.source(database, store, clock).register(in: &methods)
         let probe = CanaryRoutes(secret: .random())
         let routes = DispatchRoutes(
             dispatcher: dispatcher, store: store, registry: calling.registry, publicKey: secrets.signing.publicKey, panel: panel)
@@ -171,7 +170,7 @@ struct SOSModule: Sendable {
                     try await LogRetention(families: pair.families, store: database, retention: runtime.settings.logRetention).run()
                 },
                 Background { await link.run() },
-                Background { try await calling.streams.forget(calling.registry) },
+                Background { try await streams.dispatches.forget(calling.registry) },
                 Background { try await answers.expire() },
                 Background(keys.keepBackups),
                 Background(store.moveClosed),

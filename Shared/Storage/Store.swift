@@ -14,7 +14,7 @@ package final class Store: Sendable {
     private let brief: BriefReaders
     private let length: LogLength
     private let settings: StoreSettings
-    private let writer: Writer
+    let writer: Writer
     private let checkpointer: Checkpointer
     private let fatal: FatalFault
 

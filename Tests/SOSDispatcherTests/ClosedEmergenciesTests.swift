@@ -115,7 +115,7 @@ struct ClosedEmergenciesTests {
                 batch.messages[message.id] = (Self.person, message)
                 batch.lines[LineID(message: message.id, integrator: "milan")] = LineState(message: message, stream: nil)
             }
-            _ = try await store.save(batch)
+            try await store.save(batch)
             #expect(try await store.store.write { try ClosedEmergencyStore.move($0, closedBefore: Self.old) } == 0)
             #expect(try await store.store.write { try ClosedEmergencyStore.move($0, closedBefore: .now) } == 1)
             #expect(try await store.emergencies(of: Self.person, limit: 9).map(\.id) == ids.reversed())
@@ -127,7 +127,7 @@ struct ClosedEmergenciesTests {
             var message = moved.outbox.decided[0]
             message.end = .refused
             late.lines[LineID(message: message.id, integrator: "milan")] = LineState(message: message, stream: nil)
-            _ = try await store.save(late)
+            try await store.save(late)
             #expect(try await store.outbox(of: ids[0])?.outbox.isTaken == false)
             #expect(try await store.emergencies(of: Self.person, limit: 9).map(\.id) == ids.reversed(), "each once")
             #expect(try await store.store.write { try ClosedEmergencyStore.move($0, closedBefore: .now) } == 1)

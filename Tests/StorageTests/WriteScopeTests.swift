@@ -153,6 +153,25 @@ struct WriteScopeTests {
         }
     }
 
+    @Test("an effect that a maintenance body added happened only at the next commit; it is dropped where the body throws")
+    func maintenance() async throws {
+        try await withNotes { store in
+            let happened = Happened()
+            for text in ["checkpoint", "refused"] {
+                try store.writer.queue.add(
+                    maintenance: WaitingWrite(
+                        perform: { db in
+                            db.afterCommit { happened.add(text) }
+                            if text == "refused" { throw Refused() }
+                            return { happened.add("answered \(text)") }
+                        }, refuse: { _ in happened.add("answered \(text)") }))
+            }
+            try await eventually("two answers") { happened.all.count { $0.hasPrefix("answered") } == 2 }
+            try await store.write { _ in }
+            #expect(happened.all == ["checkpoint", "answered checkpoint", "answered refused"])
+        }
+    }
+
     @Test("two stores at once: an effect waits for the commit of its own store")
     func twoStores() async throws {
         try await withNotes { store in

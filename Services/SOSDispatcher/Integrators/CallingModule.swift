@@ -11,14 +11,13 @@ import Storage
 
 struct CallingModule: Sendable {
     let registry: IntegratorRegistry
-    let streams: DispatchStreams
     private let integrators: IntegratorsService
     private let runtime: Runtime
 
     /// The integrator of the settings and those that the operator has registered.
     init(
         _ settings: Settings, _ secrets: IntegratorSecrets, _ database: Store, _ answers: StoredAnswers, pair: PairState,
-        on runtime: Runtime
+        streams: DispatchStreams, on runtime: Runtime
     ) async throws {
         let maker = IntegratorMaker(signingKey: secrets.signing, authorities: settings.authorities?.path, runtime: runtime)
         let table = IntegratorStore(key: try runtime.key("integrators"))
@@ -30,7 +29,6 @@ struct CallingModule: Sendable {
         registry = IntegratorRegistry(
             [try maker.make(record, id: Integrator.configuredID, answerKeys: secrets.answerKeys)]
                 + (try registered.map { try maker.make($0.record, retired: $0.isRetired, streamPort: $0.streamPort) }))
-        streams = DispatchStreams(runtime, database)
         for integrator in registry.all { try await streams.open(integrator) }
         integrators = IntegratorsService(
             store: database, table: table, maker: maker, registry: registry, streams: streams, answers: answers, pair: pair)

@@ -28,14 +28,12 @@ final class DispatchStreams: Sendable {
 
     /// Whether it is one of these streams.
     func holds(_ stream: String) -> Bool {
-        relays.withLock { $0[stream] != nil }
+        relay(of: stream) != nil
     }
 
-    /// Says a committed fact; false where it belongs to another stream of the service.
-    func publish(_ fact: EventRelay.Committed) -> Bool {
-        guard let relay = relays.withLock({ $0[fact.header.stream] }) else { return false }
-        relay.committed(fact)
-        return true
+    /// nil for another stream of the service.
+    func relay(of stream: String) -> EventRelay? {
+        relays.withLock { $0[stream] }
     }
 
     /// Lets the logs forget what is old and what the integrator's peer has confirmed; runs until it is cancelled, once a minute.

@@ -38,8 +38,9 @@ struct PairModule: Sendable {
         return relays
     }
 
-    func source(_ database: Store, _ store: SOSStore, _ clock: SteadyClock, _ dispatches: DispatchStreams) -> StreamSource {
-        StreamSource(
+    func source(_ database: Store, _ store: SOSStore, _ clock: SteadyClock) -> StreamSource {
+        let dispatches = store.streams.dispatches
+        return StreamSource(
             families: families, store: database, further: dispatches.holds,
             render: { [role, tables] db, row in
                 if row.stream == role.stream { return try tables.render(row) }

@@ -119,14 +119,18 @@ struct PairTables: Sendable {
 
     // MARK: Telling
 
-    /// Adds facts to the stream, in the transaction of what they tell.
-    func append(_ facts: [SealedPairFact], _ db: Database) throws -> [EventRelay.Committed] {
-        guard !facts.isEmpty else { return [] }
+    /// Publishes facts on this side's stream, in the transaction of what they tell.
+    func publish(_ facts: [SealedPairFact], _ db: Database, _ streams: StreamEffects) throws {
+        guard !facts.isEmpty else { return }
         let log = try factLog(db)
-        return try facts.filter { try mayBeKept($0.fact) }.map { sealed in
+        for sealed in facts {
+            guard try mayBeKept(sealed.fact) else { continue }
             let at = Timestamp.now
             if case .erased(let erasure, let stores) = sealed.fact { try keep(erasure, stores, at: at, db) }
-            return try log.append(db, type: PairFact.type, subject: sealed.fact.subject, stored: sealed.sealed, at: at) { sealed.payload }
+            let appended = try log.append(db, type: PairFact.type, subject: sealed.fact.subject, stored: sealed.sealed, at: at) {
+                sealed.payload
+            }
+            streams.publish(appended, afterCommitOf: db)
         }
     }
 

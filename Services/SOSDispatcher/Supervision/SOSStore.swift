@@ -13,10 +13,11 @@ struct SOSStore: Sendable {
     let store: Store
     let pair: PairTables
     let keys: PersonKeys
+    let streams: StreamEffects
     let logger: Logger
 
-    init(_ store: Store, keys: PersonKeys, pair: PairTables, logger: Logger) {
-        (self.store, self.keys, self.pair, self.logger) = (store, keys, pair, logger)
+    init(_ store: Store, keys: PersonKeys, pair: PairTables, streams: StreamEffects, logger: Logger) {
+        (self.store, self.keys, self.pair, self.streams, self.logger) = (store, keys, pair, streams, logger)
     }
 
     /// Everything that a start needs.
@@ -47,14 +48,10 @@ struct SOSStore: Sendable {
 
     // MARK: Writing
 
-    /// Stores the whole batch in one transaction, durably.
-    /// - Parameter publish: is given the batch's facts, of whichever stream, once they are on disk, before this returns.
-    func save(_ batch: StoreBatch, publish: @escaping @Sendable (EventRelay.Committed) -> Void) async throws {
-        let sealed = try SealedBatchStore(batch, keys: keys, pair: pair, logger: logger)
-        try await store.write { db in
-            let facts = try sealed.write(db)
-            db.afterCommit { facts.forEach(publish) }
-        }
+    /// Stores the whole batch in one transaction, durably. Its facts, of whichever stream, are published before this returns.
+    func save(_ batch: StoreBatch) async throws {
+        let sealed = try SealedBatchStore(batch, keys: keys, pair: pair, streams: streams)
+        try await store.write { try sealed.write($0) }
     }
 
     /// One state as a batch holds it, for those who seal before their turn; nil for a person whose key is gone.

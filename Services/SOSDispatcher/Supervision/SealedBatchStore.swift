@@ -3,7 +3,6 @@
 import Contracts
 import Foundation
 import GRDB
-import Logging
 import Sealing
 import ServiceKit
 import Storage
@@ -24,16 +23,17 @@ struct SealedBatchStore: Sendable {
     private let told: [SealedPairFact]
     private let heard: [SealedPairFact]
     private let pair: PairTables
+    private let streams: StreamEffects
 
     /// A person whose key is gone (erased) is left out: nothing about them may be stored any more. Of one whose key is damaged the state is,
     /// and lives in memory alone; messages, and what the dispatchers tell each other, are kept as `PersonSeal` has it.
-    init(_ batch: StoreBatch, keys: PersonKeys, pair: PairTables, logger: Logger) throws {
+    init(_ batch: StoreBatch, keys: PersonKeys, pair: PairTables, streams: StreamEffects) throws {
         var living = batch
         living.subscriptions = try batch.subscriptions.filter { try !keys.isDestroyed($0.person) }
         // Of two dispatchers one says to the suite what happens.
         if !pair.role.speaks { (living.facts, living.subscriptions) = ([], []) }
         self.batch = living
-        self.pair = pair
+        (self.pair, self.streams) = (pair, streams)
         told = try batch.told.compactMap { try SealedPairFact($0, keys: keys, own: pair.own) }
         heard = try batch.heard.compactMap { try SealedPairFact($0, keys: keys, own: pair.own) }
         subscribers =
@@ -63,8 +63,8 @@ struct SealedBatchStore: Sendable {
         Array("dispatch_outbox|\(message)".utf8)
     }
 
-    /// Writes everything; returns the facts with their places in the stream.
-    func write(_ db: Database) throws -> [EventRelay.Committed] {
+    /// Writes everything, and publishes its facts once they are on disk.
+    func write(_ db: Database) throws {
         try ClosedEmergencyStore.bringBack(
             db, Set(batch.emergencies.keys).union(batch.messages.keys.map(\.emergency)).union(batch.lines.keys.map(\.message.emergency)))
         for (person, sealed) in subscribers {
@@ -79,14 +79,16 @@ struct SealedBatchStore: Sendable {
         try writeEmergencies(db)
         // Sealed before the person was erased, and under the spare key, it could be read after it.
         for message in messages { if try !pair.keys.isDestroyed(message.person) { try write(message, db) } }
-        let dispatched = try writeLines(db)
+        try writeLines(db)
         if !batch.audit.isEmpty { try AuditStore.append(batch.audit, db) }
         try ConsumerPositions().save(db, Array(batch.positions.values))
         for answer in batch.answers { try answer.remember(db) }
         try pair.write(batch.versions, db)
         try pair.write(heard: heard, db)
         for write in batch.further { try write(db) }
-        return try writeFacts(db) + SubscriptionStore.say(batch.subscriptions, db) + pair.append(told, db) + dispatched
+        try writeFacts(db)
+        try SubscriptionStore.publish(batch.subscriptions, db, streams)
+        try pair.publish(told, db, streams)
     }
 
     /// Closed ones first, so that a new one of the same person finds the place of the open one free.
@@ -141,14 +143,14 @@ struct SealedBatchStore: Sendable {
         ])
     }
 
-    /// Returns what is said on integrators' streams: each message once, when it is first given to them.
-    private func writeLines(_ db: Database) throws -> [EventRelay.Committed] {
+    /// Publishes on integrators' streams as well: each message once, when it is first given to them.
+    private func writeLines(_ db: Database) throws {
         let ordered = batch.lines.sorted {
             ($0.key.message.sequence, $0.key.integrator) < ($1.key.message.sequence, $1.key.integrator)
         }
-        return try ordered.compactMap { id, state in
-            guard try write(state.message, of: id, db), let stream = state.stream else { return nil }
-            return try DispatchStreamStore.append(db, stream: stream, id.message, body: state.message.body)
+        for (id, state) in ordered {
+            guard try write(state.message, of: id, db), let stream = state.stream else { continue }
+            streams.publish(try DispatchStreamStore.append(db, stream: stream, id.message, body: state.message.body), afterCommitOf: db)
         }
     }
 
@@ -179,11 +181,12 @@ struct SealedBatchStore: Sendable {
         return isNew
     }
 
-    private func writeFacts(_ db: Database) throws -> [EventRelay.Committed] {
+    private func writeFacts(_ db: Database) throws {
         let log = FactLog(stream: StreamFamily.emergencies.streams[0], epoch: try StreamLog().epoch(db))
-        return try batch.facts.map { fact in
-            try log.append(
+        for fact in batch.facts {
+            let appended = try log.append(
                 db, type: EmergencyChanged.type, subject: fact.changed.person, body: fact.changed, at: fact.changed.at, trace: fact.trace)
+            streams.publish(appended, afterCommitOf: db)
         }
     }
 }

@@ -10,17 +10,17 @@ import Storage
 enum SubscriptionStore {
     static let stream = StreamFamily.subscriptions.streams[0]
 
-    /// Appends what has changed to the log, in the transaction of the change. What is known already is not said again.
-    static func say(_ states: [SubscriptionState], _ db: Database) throws -> [EventRelay.Committed] {
-        guard !states.isEmpty else { return [] }
+    /// Publishes what has changed, in the transaction of the change. What is known already is not said again.
+    static func publish(_ states: [SubscriptionState], _ db: Database, _ streams: StreamEffects) throws {
+        guard !states.isEmpty else { return }
         let facts = try Self.published(db)
-        return try states.compactMap { state in
+        for state in states {
             try db.cachedStatement(
                 sql: state.subscribed
                     ? "INSERT OR IGNORE INTO subscriptions (person) VALUES (?)" : "DELETE FROM subscriptions WHERE person = ?"
             ).execute(arguments: [state.person.data])
-            guard db.changesCount > 0 else { return nil }
-            return try facts.append(db, state, about: state.person, at: .now)
+            guard db.changesCount > 0 else { continue }
+            streams.publish(try facts.append(db, state, about: state.person, at: .now), afterCommitOf: db)
         }
     }
 

@@ -79,8 +79,10 @@ final class Writer: Sendable {
     private func maintain(_ work: WaitingWrite) -> Bool {
         do {
             let acknowledge = try pool.writeWithoutTransaction { try work.perform($0) }
+            scope.run()
             acknowledge()
         } catch {
+            scope.drop()
             if let fault = Fault(error), fault.isFatal {
                 fatal.happened(fault.code, refusing: queue, and: [work])
                 return false
