@@ -65,6 +65,8 @@ struct SOSModule: Sendable {
     let fitting: PersonalFitting
     let panel: Panel
     let anchors: AuditAnchors
+    /// How current what is known of ingest's entries is.
+    let samples: StreamFreshness
     /// What integrators show when they acknowledge by themselves.
     let token: String
     let services: [any Service]
@@ -73,10 +75,11 @@ struct SOSModule: Sendable {
         let logger = runtime.logger
         let (database, keys) = try runtime.openWhole(applicationID: Migrations.applicationID, migrations: Migrations.all)
         let (life, _) = try await runtime.beginLife(of: database, restored: PairTables.forgot)
-        let pair = try PairModule(settings, keys: keys, on: runtime)
-        let streams = StreamEffects(
-            relays: try await pair.relays(database, on: runtime), dispatches: DispatchStreams(runtime, database))
+        let pair = try await PairModule(database, keys: keys, on: runtime)
+        let streams = StreamEffects(relays: pair.relays, dispatches: DispatchStreams(runtime, database))
         let store = SOSStore(database, keys: keys, pair: pair.tables, streams: streams, logger: logger)
+        let journal = Journal(save: store.save, seal: store.seal, logger: logger)
+        let pairState = pair.state(settings, journal)
         let clock = SteadyClock(
             offset: try store.steadyOffset(boot: SteadyClock.boot, fresh: Timestamp.now.milliseconds - SteadyClock.sinceBoot))
         let secrets = try IntegratorSecrets(settings, runtime)
@@ -84,68 +87,66 @@ struct SOSModule: Sendable {
         let names = try Names(identity: SymmetricKey(bytes: runtime.secret("emergency-identity.key", of: .sosDispatcher)))
         let answers = try runtime.answers(in: database)
         let calling = try await CallingModule(
-            settings, secrets, database, answers, pair: pair.state, streams: streams.dispatches, on: runtime)
-
-        let journal = Journal(save: store.save, seal: store.seal, logger: logger)
-        pair.state.speak { fact in
-            var batch = StoreBatch()
-            batch.told = [fact]
-            journal.note(batch)
-            journal.hurry()
-        }
+            settings, secrets, database, answers, pair: pairState, streams: streams.dispatches, on: runtime)
         let tokens = try TokenChecker(store: database, issuer: runtime.settings.publicOrigin)
         let metrics = SOSMetrics()
         let dispatcher = try await calling.dispatcher(
-            settings, names: names, store: store, journal: journal, clock: clock, pair: pair.state, metrics: metrics)
+            settings, names: names, store: store, journal: journal, clock: clock, pair: pairState, metrics: metrics)
         let drills = DrillService(
             store: database, keys: keys, journal: journal, dispatcher: dispatcher, registry: calling.registry,
             letterhead: settings.letterhead, names: names, clock: clock, answers: answers)
+        let messages = try await PeopleMessages(on: runtime, database: database, keys: keys, names: names, clock: clock)
+        let samples = StreamFreshness()
         let supervision = SupervisionService(
             rules: settings.rules, letterhead: settings.letterhead, names: names, keys: keys, store: store,
-            journal: journal, dispatcher: dispatcher, clock: clock, pair: pair.state, metrics: metrics, logger: logger)
-        await dispatcher.whenAcknowledged { await supervision.acknowledged($0, $1) }
-        await dispatcher.whenRejected { await supervision.rejected($0, $1) }
+            journal: journal, dispatcher: dispatcher, clock: clock, pair: pairState, keep: messages.keep,
+            ingestSilentFor: { samples.age ?? .seconds(Int64(Int32.max)) }, metrics: metrics, logger: logger)
+        await dispatcher.tells(
+            acknowledged: { await supervision.acknowledged($0, $1) }, rejected: { await supervision.rejected($0, $1) })
 
-        let people = try await PeopleModule(
-            settings, on: runtime, database: database, keys: keys, names: names, store: store, supervision: supervision, pair: pair.state,
-            clock: clock)
-        let memory = try await store.loadWithoutCanary(pair.state, supervision)
+        let people = await PeopleModule(
+            settings, messages, on: runtime, database: database, store: store, supervision: supervision, pair: pairState, clock: clock)
+        let memory = try await store.loadWithoutCanary(pairState, supervision)
         let ingestClient = try await runtime.client(of: .ingest)
         let ingest = IngestClient(ingestClient)
+        let anchors = AuditAnchors(store: database, signing: secrets.signing, pair: pairState, file: settings.auditAnchors, logger: logger)
+        let participants = [
+            AuditAnchors.kind: anchors.participant, ContactReply.kind: people.contacts.participant,
+            IntegratorsService.kind: calling.integrators.participant,
+        ]
         let link = PairLink(
-            on: runtime, supervision: supervision, dispatcher: dispatcher, pair: pair.state, keys: keys, positions: memory.positions,
-            latest: ingest.latest)
+            on: runtime, supervision: supervision, dispatcher: dispatcher, pair: pairState, keys: keys, participants: participants,
+            positions: memory.positions, latest: ingest.latest)
         supervision.events.add(PlaceReading(supervision: supervision, ingest: ingest))
         await supervision.restore(memory)
         await dispatcher.restore(memory.outboxes, drills: try await database.read { try drills.table.open($0) })
         let fitting = PersonalFitting(supervision: supervision, ingest: ingest, rules: settings.personal, logger: logger)
         let reminders = PauseReminders(
-            supervision: supervision, store: store, messages: people.messages, names: names, interval: settings.pauseReminder,
+            supervision: supervision, store: store, messages: messages.outbox, names: names, interval: settings.pauseReminder,
             logger: logger)
         let enrolment = Enrolment(
             supervision: supervision, store: store, keys: keys, ingest: ingest, joined: { [wakeUp = fitting.wakeUp] in wakeUp.notify() })
         let panel = Panel(
-            supervision: supervision, store: store, enrolment: enrolment, messages: people.messages,
+            supervision: supervision, store: store, enrolment: enrolment, messages: messages.outbox,
             preview: ThresholdPreview(ingest: ingest, rules: settings.rules), reminder: settings.pauseReminder,
             country: settings.country)
-        let anchors = AuditAnchors(store: database, signing: secrets.signing, pair: pair.state, file: settings.auditAnchors, logger: logger)
         supervision.events.add(anchors)
         var methods = Methods(memory: answers)
-        pair.source(database, store, clock).register(in: &methods)
+        pair.source(database, store, clock, participants: participants).register(in: &methods)
         let probe = CanaryRoutes(secret: .random())
         let routes = DispatchRoutes(
             dispatcher: dispatcher, store: store, registry: calling.registry, publicKey: secrets.signing.publicKey, panel: panel)
         let server = SOSModule.server(routes.all + people.routes + probe.all, supervision, database, tokens, calling.registry, runtime)
         let watch = WatchModule(
-            settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: ingestClient, probe: probe,
-            signing: secrets.signing, on: runtime, port: { await server.boundPort })
+            settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: ingestClient,
+            samples: samples, probe: probe, signing: secrets.signing, on: runtime, port: { await server.boundPort })
         BusRoutes(
             supervision: supervision, store: store, enrolment: enrolment, answers: answers, canary: watch.canary, role: pair.role,
             anchors: anchors
         ).register(in: &methods)
         calling.routes(dispatcher, answers).register(in: &methods)
         drills.register(in: &methods)
-        JobRoutes(database, [people.messages.jobs]).register(in: &methods)
+        JobRoutes(database, [messages.outbox.jobs]).register(in: &methods)
         try await runtime.answer(methods)
         // Both ways are open before what was due is done: the other dispatcher may have done it, or called it off.
         let hasForgotten = try await store.hasForgotten()
@@ -157,10 +158,10 @@ struct SOSModule: Sendable {
         await supervision.saySubscriptions(said: memory.saidSubscribed)
 
         let erasure = SOSDispatcherErasure(
-            supervision: supervision, dispatcher: dispatcher, journal: journal, store: store, pair: pair.state, messages: people.messages,
+            supervision: supervision, dispatcher: dispatcher, journal: journal, store: store, pair: pairState, messages: messages.outbox,
             forget: people.forget)
         let erasures = try await erasure.follower(on: runtime, keys: keys)
-        let hearing = try await SOSModule.hearing(journal, supervision, store, watch.heard, runtime)
+        let hearing = try await SOSModule.hearing(journal, supervision, store, samples, runtime)
         services =
             [
                 ClosedLast { await database.close() },
@@ -186,9 +187,9 @@ struct SOSModule: Sendable {
             ] + hearing + (try watch.services(link))
             + (pair.role.speaks ? [Background(fitting.run), Background(drills.keepSchedule)] : [])
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
-        (self.server, self.people, token, self.pair, canary) = (server, people, secrets.token, pair.state, watch.canary)
-        (self.tokens, self.messages, self.reminders, self.fitting) = (tokens, people.messages, reminders, fitting)
-        (self.panel, self.anchors) = (panel, anchors)
+        (self.server, self.people, token, self.pair, canary) = (server, people, secrets.token, pairState, watch.canary)
+        (self.tokens, self.messages, self.reminders, self.fitting) = (tokens, messages.outbox, reminders, fitting)
+        (self.panel, self.anchors, self.samples) = (panel, anchors, samples)
     }
 
     /// What follows ingest, and consent's cards. After a passing fault of the store each goes on from what is stored by then.
@@ -196,7 +197,6 @@ struct SOSModule: Sendable {
         _ journal: Journal, _ supervision: SupervisionService, _ store: SOSStore, _ heard: StreamFreshness, _ runtime: Runtime
     ) async throws -> [any Service] {
         let samples = try await runtime.consumer(of: .samples, freshness: heard)
-        await supervision.judgesSilence { heard.age ?? .seconds(Int64(Int32.max)) }
         let cards = try await runtime.consumer(of: .emergencyCards)
         return [
             Background {

@@ -30,16 +30,18 @@ struct AuditAnchors: SupervisionEventConsumer {
     init(store: Store, signing: SigningKey, pair: PairState, file: URL?, logger: Logger) {
         (self.store, self.signing, self.pair, self.file, self.logger) = (store, signing, pair, file, logger)
         role = pair.role
-        pair.on(
-            Self.kind,
-            PairState.Participant(
-                snapshot: { [role] db in try AuditAnchorStore.newest(db, of: role.peer.name).map { [try $0.line()] } ?? [] },
-                apply: { [signing, role] db, line in
-                    guard let anchor = AuditAnchor(line: line), anchor.peer == role.other.peer.name,
-                        AuditAnchors.isGenuine(anchor, signing.publicKey)
-                    else { return }
-                    try AuditAnchorStore.keep(db, anchor)
-                }, after: {}))
+    }
+
+    /// Each side keeps the other's newest heads.
+    var participant: PairState.Participant {
+        PairState.Participant(
+            snapshot: { [role] db in try AuditAnchorStore.newest(db, of: role.peer.name).map { [try $0.line()] } ?? [] },
+            apply: { [signing, role] db, line in
+                guard let anchor = AuditAnchor(line: line), anchor.peer == role.other.peer.name,
+                    AuditAnchors.isGenuine(anchor, signing.publicKey)
+                else { return }
+                try AuditAnchorStore.keep(db, anchor)
+            }, after: {})
     }
 
     /// Runs until it is cancelled.

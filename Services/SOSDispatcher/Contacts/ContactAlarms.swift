@@ -52,9 +52,6 @@ actor ContactAlarms {
     func resume() async {
         for alarm in (try? await store.load(at: .now)) ?? [] where !alarm.isDead(at: .now) { keep(alarm) }
         for alarm in cases.values where alarm.end == nil { await readUp(alarm) }
-        pair.on(
-            ContactReply.kind,
-            PairState.Participant(snapshot: { _ in [] }, apply: { _, _ in }, after: { [weak self] in await self?.hearWords() }))
     }
 
     /// What is told while nobody runs it waits.

@@ -81,14 +81,11 @@ actor Dispatcher: Service {
         (self.journal, self.clock, self.pair, self.metrics, self.logger) = (journal, clock, pair, metrics, logger)
     }
 
-    /// Who is told when a call is acknowledged.
-    func whenAcknowledged(_ acknowledged: @escaping Acknowledged) {
-        self.acknowledged = acknowledged
-    }
-
-    /// Who is told that the integrator that had acknowledged has rejected, and nobody has taken the call in its place.
-    func whenRejected(_ rejected: @escaping Acknowledged) {
-        self.rejected = rejected
+    /// Who is told when a call is acknowledged, and when the integrator that had acknowledged has rejected and nobody has taken the call in its
+    /// place. Set before anything is restored: supervision, which is told, sends through this dispatcher and so is made after it; a stream between
+    /// the two would let an emergency service be answered before its word is stored.
+    func tells(acknowledged: @escaping Acknowledged, rejected: @escaping Acknowledged) {
+        (self.acknowledged, self.rejected) = (acknowledged, rejected)
     }
 
     // MARK: What is to be sent

@@ -11,7 +11,7 @@ import Storage
 
 struct CallingModule: Sendable {
     let registry: IntegratorRegistry
-    private let integrators: IntegratorsService
+    let integrators: IntegratorsService
     private let runtime: Runtime
 
     /// The integrator of the settings and those that the operator has registered.
@@ -32,7 +32,6 @@ struct CallingModule: Sendable {
         for integrator in registry.all { try await streams.open(integrator) }
         integrators = IntegratorsService(
             store: database, table: table, maker: maker, registry: registry, streams: streams, answers: answers, pair: pair)
-        integrators.keepInStep()
         self.runtime = runtime
         if registry.all.allSatisfy({ $0.isRetired || ($0.endpoints.isEmpty && $0.settings.number == nil && $0.stream == nil) }) {
             runtime.logger.critical("no emergency service is configured (sos.webhook_url): nobody will be called")

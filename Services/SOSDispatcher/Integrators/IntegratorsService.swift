@@ -117,23 +117,21 @@ struct IntegratorsService: Sendable {
     static let kind = "integrators"
 
     /// Both dispatchers call the same emergency services, with the same secrets.
-    func keepInStep() {
-        pair.on(
-            Self.kind,
-            PairState.Participant(
-                snapshot: { [table] db in try table.all(db).map { try $0.noted() } },
-                apply: { [table] db, body in
-                    let entry = try IntegratorStore.Entry(noted: body)
-                    _ = try table.save(db, entry.record, retired: entry.isRetired)
-                },
-                after: { [self] in
-                    for entry in (try? await store.read({ [table] db in try table.all(db) })) ?? [] {
-                        guard let known = try? maker.make(entry.record, retired: entry.isRetired, streamPort: entry.streamPort) else {
-                            continue
-                        }
-                        try? await streams.open(known)
-                        registry.put(known)
+    var participant: PairState.Participant {
+        PairState.Participant(
+            snapshot: { [table] db in try table.all(db).map { try $0.noted() } },
+            apply: { [table] db, body in
+                let entry = try IntegratorStore.Entry(noted: body)
+                _ = try table.save(db, entry.record, retired: entry.isRetired)
+            },
+            after: {
+                for entry in (try? await store.read({ [table] db in try table.all(db) })) ?? [] {
+                    guard let known = try? maker.make(entry.record, retired: entry.isRetired, streamPort: entry.streamPort) else {
+                        continue
                     }
-                }))
+                    try? await streams.open(known)
+                    registry.put(known)
+                }
+            })
     }
 }

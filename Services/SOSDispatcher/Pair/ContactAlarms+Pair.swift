@@ -15,6 +15,11 @@ extension ContactAlarms {
                     person: alarm.person, occasion: alarm.id, round: alarm.round, contact: contact.who.id, matter: matter, at: at)))
     }
 
+    /// Words are facts of their own, and are kept as such.
+    nonisolated var participant: PairState.Participant {
+        PairState.Participant(snapshot: { _ in [] }, apply: { _, _ in }, after: { await self.hearWords() })
+    }
+
     /// Lets count what the other side has told of alarms that run here, each word once.
     func hearWords() {
         for occasion in Array(cases.keys) { hearWords(of: occasion) }

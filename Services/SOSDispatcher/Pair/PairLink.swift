@@ -21,6 +21,8 @@ actor PairLink {
     private let dispatcher: Dispatcher
     private let pair: PairState
     private let keys: PersonKeys
+    /// What of other subjects is kept in step, by the kind of its notes.
+    private let participants: [String: PairState.Participant]
     private let freshness = StreamFreshness()
     /// The newest known places of a person, from ingest.
     private let latest: @Sendable (PersonID) async -> [Sample]
@@ -31,10 +33,11 @@ actor PairLink {
 
     init(
         on runtime: Runtime, supervision: SupervisionService, dispatcher: Dispatcher, pair: PairState, keys: PersonKeys,
-        positions: [StreamPosition], latest: @escaping @Sendable (PersonID) async -> [Sample]
+        participants: [String: PairState.Participant], positions: [StreamPosition],
+        latest: @escaping @Sendable (PersonID) async -> [Sample]
     ) {
         (self.runtime, self.supervision, self.dispatcher, self.pair, self.keys) = (runtime, supervision, dispatcher, pair, keys)
-        role = pair.role
+        (role, self.participants) = (pair.role, participants)
         self.positions = positions.filter { $0.stream == pair.role.other.stream }
         self.latest = latest
     }
@@ -130,7 +133,11 @@ actor PairLink {
             if let person = fact.subject, !(await mayBeHeard(of: person)) { continue }
             facts.append(fact)
         }
-        let newcomers = await supervision.hear(facts, next)
+        let notes = facts.compactMap { fact -> SealedBatchStore.FurtherWrite? in
+            guard case .note(let kind, _, let body) = fact, let participant = participants[kind] else { return nil }
+            return { try participant.apply($0, body) }
+        }
+        let newcomers = await supervision.hear(facts, next, further: notes)
         await dispatcher.heard(facts)
         positions = next.isEmpty ? positions : next
         for person in newcomers {
@@ -141,7 +148,7 @@ actor PairLink {
         guard !kinds.isEmpty else { return }
         // What a participant reads is in the file by then, unless the disk refuses.
         _ = await supervision.journal.commit(within: PairLink.pause)
-        for kind in kinds { await pair.participants[kind]?.after() }
+        for kind in kinds { await participants[kind]?.after() }
     }
 }
 

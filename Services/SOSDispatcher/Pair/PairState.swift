@@ -42,9 +42,6 @@ final class PairState: Sendable {
         /// Calls for help that began an emergency, whichever side was given them, and what else this side was given; the newest last.
         var known: [PersonID: [GivenAnswer]] = [:]
         var erased: [ErasureID: [ErasedStore]] = [:]
-        var participants: [String: Participant] = [:]
-        var say: @Sendable (PairFact) -> Void = { _ in }
-        var sayAtOnce: @Sendable (PairFact) -> Void = { _ in }
         /// Nothing is sent before: what the other has done meanwhile is heard first.
         var notBefore: Timestamp?
         /// People whom the other side knows nothing of.
@@ -55,10 +52,18 @@ final class PairState: Sendable {
     /// How much later than the first this side sends.
     let lead: Duration
     private let retry: Duration
+    private let say: @Sendable (PairFact) -> Void
+    private let sayAtOnce: @Sendable (PairFact) -> Void
     private let state = Mutex(State())
 
-    init(_ role: PairRole, lead: Duration, retry: Duration) {
-        (self.role, self.retry) = (role, retry)
+    /// - Parameters:
+    ///   - say: gets facts into the stream.
+    ///   - sayAtOnce: gets them to the other side before they are stored.
+    init(
+        _ role: PairRole, lead: Duration, retry: Duration, say: @escaping @Sendable (PairFact) -> Void = { _ in },
+        sayAtOnce: @escaping @Sendable (PairFact) -> Void = { _ in }
+    ) {
+        (self.role, self.retry, self.say, self.sayAtOnce) = (role, retry, say, sayAtOnce)
         self.lead = role == .first ? .zero : lead
     }
 
@@ -271,31 +276,14 @@ final class PairState: Sendable {
 
     // MARK: Others
 
-    /// Keeps something of another subject's in step; call before the link is opened.
-    func on(_ kind: String, _ participant: Participant) {
-        state.withLock { $0.participants[kind] = participant }
-    }
-
-    /// How facts get into the stream.
-    func speak(_ say: @escaping @Sendable (PairFact) -> Void) {
-        state.withLock { $0.say = say }
-    }
-
     func tell(_ fact: PairFact) {
-        state.withLock { $0.say }(fact)
-    }
-
-    /// How facts get to the other side before they are stored.
-    func speakAtOnce(_ say: @escaping @Sendable (PairFact) -> Void) {
-        state.withLock { $0.sayAtOnce = say }
+        say(fact)
     }
 
     /// Besides what is told in its place: should this side's disk hang, the other knows all the same. It may hear it twice.
     func tellAtOnce(_ fact: PairFact) {
-        state.withLock { $0.sayAtOnce }(fact)
+        sayAtOnce(fact)
     }
-
-    var participants: [String: Participant] { state.withLock { $0.participants } }
 
     /// What the other side has erased; nil while it has not said so.
     func erased(_ erasure: ErasureID) -> [ErasedStore]? {

@@ -93,8 +93,11 @@ extension SupervisionService {
     // MARK: Hearing
 
     /// One gapless stretch of the other side's stream; everything that follows is noted in the journal with how far it was heard.
+    /// - Parameter further: what other subjects write because of it, in the same transaction.
     /// - Returns: people who are subscribed here by it, and were not before.
-    func hear(_ facts: [PairFact], _ next: [StreamPosition]) async -> [PersonID] {
+    func hear(
+        _ facts: [PairFact], _ next: [StreamPosition], further: [SealedBatchStore.FurtherWrite] = []
+    ) async -> [PersonID] {
         var effects = Effects()
         var newcomers: [PersonID] = []
         // First what is known about emergencies, then whatever lets time pass: nothing is called that was called off there.
@@ -124,11 +127,10 @@ extension SupervisionService {
                 let isNew = !isSubscribed(settings.person)
                 if take(settings, &effects), isNew, isSubscribed(settings.person) { newcomers.append(settings.person) }
             case .opened(let opened): take(opened, &effects)
-            case .note(let kind, _, let body):
-                if let participant = pair.participants[kind] { changes.further.append { try participant.apply($0, body) } }
-            case .answered, .attempted, .acknowledged, .contact, .erased: break
+            case .note, .answered, .attempted, .acknowledged, .contact, .erased: break
             }
         }
+        changes.further += further
         // What the other side has told is not told back.
         tellPair(&effects)
         for position in next { changes.positions[position.stream] = position }

@@ -134,31 +134,27 @@ final class SupervisionEventBus: Sendable {
 
     private struct State {
         var listeners: [any SupervisionEventConsumer] = []
-        var keep: Keep?
         var last: Task<Void, Never>?
     }
 
     private let journal: Journal
+    private let noteKept: Keep
     private let state = Mutex(State())
 
-    init(journal: Journal) {
-        self.journal = journal
+    /// - Parameter keep: what it notes is stored in one transaction with what the event tells about: a crash takes both, or neither.
+    init(journal: Journal, keep: @escaping Keep) {
+        (self.journal, noteKept) = (journal, keep)
     }
 
-    /// Receives all that is announced from now on.
+    /// Receives all that is announced from now on. Whoever listens follows supervision, and most ask it in turn: they come after it.
     func add(_ listener: any SupervisionEventConsumer) {
         state.withLock { $0.listeners.append(listener) }
-    }
-
-    /// From now on what `keep` notes is stored in one transaction with what the event tells about: a crash takes both, or neither.
-    func keep(by keep: @escaping Keep) {
-        state.withLock { $0.keep = keep }
     }
 
     /// The event as it is announced after the batch.
     func keep(_ event: SupervisionEvent, of subscriber: Subscriber, in batch: inout StoreBatch) -> SupervisionEvent {
         var kept = event
-        kept.isKept = state.withLock { $0.keep }?(event, subscriber, &batch) ?? false
+        kept.isKept = noteKept(event, subscriber, &batch)
         return kept
     }
 

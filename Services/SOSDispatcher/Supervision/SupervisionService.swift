@@ -54,7 +54,7 @@ actor SupervisionService {
     private var underWay: [Int: Task<Void, Never>] = [:]
     private var settlements = 0
     /// How long ago everything that ingest had said was known here.
-    private var ingestSilentFor: @Sendable () -> Duration = { .zero }
+    private let ingestSilentFor: @Sendable () -> Duration
     private var due = DueList<PersonID>()
     private var alarm: (at: Timestamp, task: Task<Void, Never>)?
     /// The epoch in which each partition was begun, and whether all of that is on disk.
@@ -65,12 +65,14 @@ actor SupervisionService {
 
     init(
         rules: SupervisionRules, letterhead: DispatchLetterhead, names: Names, keys: PersonKeys, store: SOSStore, journal: Journal,
-        dispatcher: Dispatcher, clock: SteadyClock, pair: PairState, metrics: SOSMetrics, logger: Logger
+        dispatcher: Dispatcher, clock: SteadyClock, pair: PairState, keep: @escaping SupervisionEventBus.Keep,
+        ingestSilentFor: @escaping @Sendable () -> Duration, metrics: SOSMetrics, logger: Logger
     ) {
         (self.rules, self.letterhead, self.names, self.keys, self.store) = (rules, letterhead, names, keys, store)
         (self.journal, self.dispatcher, self.clock, self.pair) = (journal, dispatcher, clock, pair)
         (self.metrics, self.logger, beganAt) = (metrics, logger, clock.now)
-        events = SupervisionEventBus(journal: journal)
+        self.ingestSilentFor = ingestSilentFor
+        events = SupervisionEventBus(journal: journal, keep: keep)
     }
 
     // MARK: Starting and stopping
@@ -119,10 +121,6 @@ actor SupervisionService {
     /// Hands on what was changed without any effect.
     func storeChanges() async {
         await settle(Effects())
-    }
-
-    func judgesSilence(by ingestSilentFor: @escaping @Sendable () -> Duration) {
-        self.ingestSilentFor = ingestSilentFor
     }
 
     // MARK: Entries

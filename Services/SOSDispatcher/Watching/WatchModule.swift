@@ -11,22 +11,24 @@ import ServiceLifecycle
 import Storage
 
 struct WatchModule: Sendable {
-    /// To be told by the consumer of ingest's entries how current it is.
-    let heard = StreamFreshness()
     let canary: Canary
     private let settings: WatchSettings
+    private let samples: StreamFreshness
     private let supervision: SupervisionService
     private let dispatcher: Dispatcher
     private let metrics: WatchMetrics
     private let runtime: Runtime
 
-    /// - Parameter port: where this process listens, once it does.
+    /// - Parameters:
+    ///   - samples: how current the consumer of ingest's entries is.
+    ///   - port: where this process listens, once it does.
     init(
         _ settings: Settings, supervision: SupervisionService, dispatcher: Dispatcher, keys: PersonKeys, store: Store, ingest: BusClient,
-        probe: CanaryRoutes, signing: SigningKey, on runtime: Runtime, port: @escaping @Sendable () async -> Int
+        samples: StreamFreshness, probe: CanaryRoutes, signing: SigningKey, on runtime: Runtime,
+        port: @escaping @Sendable () async -> Int
     ) {
         (self.settings, self.supervision, self.dispatcher, self.runtime) = (settings.watch, supervision, dispatcher, runtime)
-        metrics = WatchMetrics()
+        (self.samples, metrics) = (samples, WatchMetrics())
         canary = Canary(
             supervision: supervision, dispatcher: dispatcher, pair: supervision.pair, keys: keys, store: store, ingest: ingest,
             dispatchAt: settings.rules.dispatchAt, metrics: metrics, logger: runtime.logger
@@ -42,7 +44,7 @@ struct WatchModule: Sendable {
 
     func services(_ link: PairLink) throws -> [any Service] {
         let watchman = Watchman(
-            samples: heard, link: link, dispatcher: dispatcher, settings: settings, metrics: metrics, logger: runtime.logger)
+            samples: samples, link: link, dispatcher: dispatcher, settings: settings, metrics: metrics, logger: runtime.logger)
         var services: [any Service] = [Background(watchman.run)]
         if settings.canary { services.append(Background(canary.run)) }
         if let url = settings.heartbeatURL {
