@@ -19,18 +19,19 @@ struct BusRoutes: Sendable {
     func register(in methods: inout Methods) {
         methods.on(SubscribePerson.self, subscribe)
         methods.on(UnsubscribePerson.self) { request, context in
-            try await supervision.unsubscribe(request.person, answer: RememberedAnswer(Nothing(), to: context, in: answers))
+            try await supervision.unsubscribe(request.person) { _ in answers.remembering(Nothing(), to: context) }
             return Nothing()
         }
         methods.on(PauseSupervision.self) { request, context in
             let interval = try? await store.longestInterval(of: request.person)
-            try await supervision.pause(
-                request.person, request.paused, interval: interval, answer: RememberedAnswer(Nothing(), to: context, in: answers))
+            try await supervision.pause(request.person, request.paused, interval: interval) { _ in
+                answers.remembering(Nothing(), to: context)
+            }
             return Nothing()
         }
         methods.on(ReadSupervision.self) { request, _ in await supervision.status(of: request.person) }
         methods.on(AnswerPrompt.self) { request, context in
-            try await supervision.answerPrompt(request.person, request.answer) { RememberedAnswer($0, to: context, in: answers) }
+            try await supervision.answerPrompt(request.person, request.answer) { answers.remembering($0, to: context) }
         }
         methods.on(ListEmergencies.self, list)
         methods.on(ReadAvailability.self, availability)
@@ -51,7 +52,7 @@ struct BusRoutes: Sendable {
         // Operators enrol people who have no account and no devices of their own to speak of: they answer for it themselves.
         if context.peer == .consent { try await enrolment.requireAbilities(of: request.person, own: own) }
         let isByPerson = context.peer == .consent
-        try await enrolment.enrol(request.person, own: own, answer: RememberedAnswer(Nothing(), to: context, in: answers)) { subscriber in
+        try await enrolment.enrol(request.person, own: own, further: { _ in answers.remembering(Nothing(), to: context) }) { subscriber in
             if isByPerson { subscriber.clauses = AcceptedClauses(version: SubscriptionClauses.version, at: .now) }
             if let watchesFalls = request.watchesFalls {
                 var chosen = subscriber.preferences ?? SupervisionPreferences()

@@ -137,7 +137,7 @@ extension Dispatcher {
     // MARK: By hand
 
     /// An operator has heard by other means that the call is taken. Two people answer for it.
-    func acknowledgeByHand(_ order: AcknowledgeByHand, remember: RememberedAnswer) async throws {
+    func acknowledgeByHand(_ order: AcknowledgeByHand, further: @escaping SealedBatchStore.FurtherWrite) async throws {
         guard let work = works[order.emergency], work.drill == nil, !work.file.isOver else {
             throw Failure(.conflict, "nothing is waiting for an acknowledgement in this emergency")
         }
@@ -154,7 +154,7 @@ extension Dispatcher {
                 at: .now, actor: "operator", action: "acknowledged", object: "\(order.emergency)",
                 detail: "by hand: \(order.by), seconded by \(order.second): \(order.reason)")
         ]
-        batch.answers = [remember]
+        batch.further = [further]
         journal.note(batch)
         logger.notice("acknowledged", metadata: ["emergency": "\(order.emergency)", "form": "hand"])
         if !wasTaken { await acknowledged(work.person, order.emergency) }

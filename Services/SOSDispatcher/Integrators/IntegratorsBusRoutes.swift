@@ -51,7 +51,7 @@ struct IntegratorsBusRoutes: Sendable {
         }
         guard words[0].lowercased() != words[1].lowercased() else { throw Failure(.invalid, "the second person is another one") }
         let order = AcknowledgeByHand(emergency: request.emergency, by: words[0], second: words[1], reason: words[2])
-        try await dispatcher.acknowledgeByHand(order, remember: RememberedAnswer(Nothing(), to: context, in: answers))
+        try await dispatcher.acknowledgeByHand(order, further: answers.remembering(Nothing(), to: context))
         return Nothing()
     }
 }

@@ -31,9 +31,10 @@ struct Enrolment: Sendable {
     /// Starts supervision, or changes what is given of one who is supervised already.
     /// - Parameters:
     ///   - own: nil leaves those that are.
+    ///   - further: as of `SupervisionService.subscribe`.
     ///   - amend: what is kept of the subscriber beside.
     func enrol(
-        _ person: PersonID, own: [Metric: Bounds]?, answer: RememberedAnswer?,
+        _ person: PersonID, own: [Metric: Bounds]?, further: @escaping SupervisionService.Further,
         amend: @escaping @Sendable (inout Subscriber) -> Void = { _ in }
     ) async throws {
         guard await supervision.isListening() else {
@@ -50,7 +51,7 @@ struct Enrolment: Sendable {
         let isNew = known?.subscribed != true
         let interval = try? await store.longestInterval(of: person)
         try await supervision.subscribe(
-            person, own: own ?? (isNew ? [:] : known?.own ?? [:]), interval: interval, answer: answer, amend: amend)
+            person, own: own ?? (isNew ? [:] : known?.own ?? [:]), interval: interval, further: further, amend: amend)
         if (try? await store.isMonitoringPaused(person)) == true {
             await supervision.monitoring(MonitoringState(person: person, paused: true))
         }

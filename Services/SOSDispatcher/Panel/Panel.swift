@@ -14,21 +14,26 @@ struct Panel: Sendable {
 
     // MARK: What takes something away
 
-    /// What supervision would lose by the request of somebody who is subscribed: whoever asks for it proves once more who they are.
-    func weakened(_ person: PersonID, by request: Request) async -> [Weakening] {
-        let subscriber = await supervision.subscriber(of: person)
-        return subscriber?.weakened(own: request.own, preferences: request.preferences, by: supervision.rules) ?? []
+    /// Whether whoever asks has lately proved who they are, and what refuses them where they have not.
+    typealias FreshProof = Result<Void, any Error>
+
+    /// Whoever wishes to be watched over less proves once more who they are, and the person is told; anything else is free.
+    private func weakening(_ person: PersonID, by request: Request, _ proof: FreshProof) -> SupervisionService.Further {
+        { subscriber in
+            let losses = subscriber.weakened(own: request.own, preferences: request.preferences, by: supervision.rules)
+            if !losses.isEmpty { try proof.get() }
+            return telling(person, subscriber.language, losses)
+        }
     }
 
     /// Tells the person, in the transaction of the change itself; nil where nothing is lost.
-    private func telling(_ person: PersonID, _ losses: [Weakening]) async -> RememberedAnswer? {
+    private func telling(_ person: PersonID, _ language: Language, _ losses: [Weakening]) -> SealedBatchStore.FurtherWrite? {
         guard !losses.isEmpty else { return nil }
-        let language = await supervision.address(of: person).language
         let message = SendMessage(
             message: .random(), recipient: Recipient(person: person), channels: [.inbox, .push], template: .watchedLess,
             language: language,
             values: ["time": Timestamp.now.rfc3339, "change": losses.map { $0.words(language) }.joined(separator: "; ")])
-        return RememberedAnswer { [messages] in try messages.enqueue($0, message) }
+        return { [messages] in try messages.enqueue($0, message) }
     }
 
     // MARK: Subscription
@@ -41,12 +46,11 @@ struct Panel: Sendable {
     }
 
     /// Repeating it changes nothing but what is given.
-    /// - Throws: `ability-missing`; `Failure` `unavailable` where ingest is silent: nobody is subscribed on a guess (SOS-02).
-    func join(_ person: PersonID, _ request: Request, at now: Timestamp) async throws {
+    /// - Throws: `ability-missing`; `Failure` `unavailable` where ingest is silent: nobody is subscribed on a guess (SOS-02); as `proof`.
+    func join(_ person: PersonID, _ request: Request, at now: Timestamp, _ proof: FreshProof = PanelDoor.unproved) async throws {
         let missing = try await enrolment.missing(of: person, own: request.own)
         guard missing.isEmpty else { throw Problem.abilityMissing(missing) }
-        let letter = await telling(person, weakened(person, by: request))
-        try await enrolment.enrol(person, own: request.own, answer: letter) { subscriber in
+        try await enrolment.enrol(person, own: request.own, further: weakening(person, by: request, proof)) { subscriber in
             if subscriber.clauses?.version != SubscriptionClauses.version {
                 subscriber.clauses = AcceptedClauses(version: SubscriptionClauses.version, at: now)
             }
@@ -56,13 +60,14 @@ struct Panel: Sendable {
 
     func leave(_ person: PersonID) async throws {
         guard await supervision.isSubscribed(person) else { return }
-        try await supervision.unsubscribe(person, answer: telling(person, [.left]))
+        try await supervision.unsubscribe(person) { telling(person, $0.language, [.left]) }
     }
 
     func pause(_ person: PersonID, _ isPaused: Bool) async throws {
         let interval = try? await store.longestInterval(of: person)
-        let isNew = await supervision.subscriber(of: person)?.supervision.stage != .paused
-        try await supervision.pause(person, isPaused, interval: interval, answer: telling(person, isPaused && isNew ? [.paused] : []))
+        try await supervision.pause(person, isPaused, interval: interval) { subscriber in
+            telling(person, subscriber.language, isPaused && subscriber.supervision.stage != .paused ? [.paused] : [])
+        }
     }
 
     /// What of the person's devices is missing; nil where ingest does not say.
@@ -84,20 +89,20 @@ struct Panel: Sendable {
         of person: PersonID, _ action: String, losing losses: [Weakening] = [],
         _ body: @escaping @Sendable ([EmergencyContact]) throws -> [EmergencyContact]
     ) async throws -> [EmergencyContact] {
-        try await supervision.amend(person, action, answer: telling(person, losses)) { $0.contacts = try body($0.contacts ?? []) }
+        try await supervision.amend(person, action, further: { telling(person, $0.language, losses) }) {
+            $0.contacts = try body($0.contacts ?? [])
+        }
         return try await contacts(of: person)
     }
 
     // MARK: Thresholds and preferences
 
-    func setOwn(_ own: [Metric: Bounds], of person: PersonID) async throws {
-        let letter = await telling(person, weakened(person, by: Request(own: own)))
-        try await supervision.setOwn(own, of: person, answer: letter)
+    func setOwn(_ own: [Metric: Bounds], of person: PersonID, _ proof: FreshProof) async throws {
+        try await supervision.setOwn(own, of: person, further: weakening(person, by: Request(own: own), proof))
     }
 
-    func prefer(_ chosen: SupervisionPreferences, of person: PersonID) async throws {
-        let letter = await telling(person, weakened(person, by: Request(preferences: chosen)))
-        try await supervision.prefer(chosen, of: person, answer: letter)
+    func prefer(_ chosen: SupervisionPreferences, of person: PersonID, _ proof: FreshProof) async throws {
+        try await supervision.prefer(chosen, of: person, further: weakening(person, by: Request(preferences: chosen), proof))
     }
 
     /// What the last 30 days would have been under these own bounds, and under those in force.

@@ -96,12 +96,16 @@ enum PanelDoor {
         }
     }
 
-    /// Whoever wishes to be watched over less proves once more who they are; anything else is free.
-    /// - Throws: `insufficient-user-authentication`.
-    static func requireProof(for request: Panel.Request, _ panel: Panel, _ exchange: Exchange) async throws {
-        let person = try exchange.person
-        if await !panel.weakened(person, by: request).isEmpty { try await exchange.requireFreshProof() }
+    /// Whether it is needed is seen in one step with the change: nothing can change in between.
+    static func freshProof(_ exchange: Exchange) async -> Panel.FreshProof {
+        do {
+            return .success(try await exchange.requireFreshProof())
+        } catch {
+            return .failure(error)
+        }
     }
+
+    static let unproved = Panel.FreshProof.failure(Problem.insufficientUserAuthentication)
 
     /// Of a route that asks for a fresh proof only where something is lost.
     static let mayAskForProof = Answer.problem(401, Problem.insufficientUserAuthentication.name)

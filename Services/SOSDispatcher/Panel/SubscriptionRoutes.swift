@@ -44,8 +44,8 @@ struct SubscriptionRoutes: Sendable {
             }
             let own = try request.bounds.map { bounds throws(Problem) in try PanelDoor.bounds(bounds, under: "/bounds") }
             let checked = Panel.Request(own: own, preferences: request.preferences.map(Self.tidied))
-            try await PanelDoor.requireProof(for: checked, panel, exchange)
-            try await PanelDoor.answering { try await panel.join(person, checked, at: exchange.receivedAt) }
+            let proof = await PanelDoor.freshProof(exchange)
+            try await PanelDoor.answering { try await panel.join(person, checked, at: exchange.receivedAt, proof) }
             return try .json(await answer(to: person, exchange, missing: []))
         }
     }
@@ -126,8 +126,8 @@ struct SubscriptionRoutes: Sendable {
             if let until = chosen.fallsPausedUntil, until > exchange.receivedAt + SupervisionPreferences.longestFallPause {
                 throw Problem.invalidBody([.init(pointer: "/fallsPausedUntil", .pauseTooLong)])
             }
-            try await PanelDoor.requireProof(for: .init(preferences: chosen), panel, exchange)
-            try await PanelDoor.answering { try await panel.prefer(chosen, of: person) }
+            let proof = await PanelDoor.freshProof(exchange)
+            try await PanelDoor.answering { try await panel.prefer(chosen, of: person, proof) }
             return try .json(chosen)
         }
     }

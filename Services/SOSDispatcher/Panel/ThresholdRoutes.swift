@@ -38,8 +38,8 @@ struct ThresholdRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             let own = try PanelDoor.bounds(try await exchange.json(ThresholdChoice.self).bounds, under: "/bounds")
-            try await PanelDoor.requireProof(for: .init(own: own), panel, exchange)
-            try await PanelDoor.answering { try await panel.setOwn(own, of: person) }
+            let proof = await PanelDoor.freshProof(exchange)
+            try await PanelDoor.answering { try await panel.setOwn(own, of: person, proof) }
             return try .json(await answer(to: person, exchange.language))
         }
     }

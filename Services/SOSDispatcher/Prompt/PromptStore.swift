@@ -83,8 +83,8 @@ struct PromptStore: Sendable {
     }
 
     /// Stored in the transaction of what the answer does.
-    static func remembering(_ given: Given, of emergency: EmergencyID, by person: PersonID) -> RememberedAnswer {
-        RememberedAnswer { db in
+    static func remembering(_ given: Given, of emergency: EmergencyID, by person: PersonID) -> SealedBatchStore.FurtherWrite {
+        { db in
             try db.cachedStatement(
                 sql: """
                     INSERT INTO prompt_answers (emergency, number, person, answer, at, already_dispatched)

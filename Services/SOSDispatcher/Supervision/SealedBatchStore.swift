@@ -82,7 +82,6 @@ struct SealedBatchStore: Sendable {
         try writeLines(db)
         if !batch.audit.isEmpty { try AuditStore.append(batch.audit, db) }
         try ConsumerPositions().save(db, Array(batch.positions.values))
-        for answer in batch.answers { try answer.remember(db) }
         try pair.write(batch.versions, db)
         try pair.write(heard: heard, db)
         for write in batch.further { try write(db) }

@@ -18,19 +18,17 @@ struct StoreBatch: Sendable {
     /// Who has joined or left, in order.
     var subscriptions: [SubscriptionState] = []
     var positions: [String: StreamPosition] = [:]
-    var answers: [RememberedAnswer] = []
     /// What the other dispatcher is to know, and what it has told.
     var told: [PairFact] = []
     var heard: [PairFact] = []
     var versions: [PersonID: SettingsVersion] = [:]
-    /// What other subjects write in the same transaction.
+    /// What other subjects write in the same transaction: an answer to a request, a message.
     var further: [SealedBatchStore.FurtherWrite] = []
 
     var isEmpty: Bool {
         subscribers.isEmpty && sealed.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && lines.isEmpty
             && audit.isEmpty && facts.isEmpty && subscriptions.isEmpty
-            && positions.isEmpty && answers.isEmpty
-            && told.isEmpty && heard.isEmpty && versions.isEmpty && further.isEmpty
+            && positions.isEmpty && told.isEmpty && heard.isEmpty && versions.isEmpty && further.isEmpty
     }
 
     /// Takes in what has changed since.
@@ -44,7 +42,6 @@ struct StoreBatch: Sendable {
         audit += later.audit
         facts += later.facts
         subscriptions += later.subscriptions
-        answers += later.answers
         told += later.told
         heard += later.heard
         versions.merge(later.versions) { $1 }
@@ -100,15 +97,9 @@ struct EmergencyFact: Sendable {
     var trace: String
 }
 
-/// The answer to a mutating question, stored with its effect.
-struct RememberedAnswer: Sendable {
-    let remember: SealedBatchStore.FurtherWrite
-
-    init(_ reply: some Encodable & Sendable, to context: RequestContext, in answers: StoredAnswers) {
-        remember = { try answers.remember(reply, to: context, in: $0) }
-    }
-
-    init(_ remember: @escaping SealedBatchStore.FurtherWrite) {
-        self.remember = remember
+extension StoredAnswers {
+    /// The answer to a mutating request, to be stored with its effect.
+    func remembering(_ reply: some Encodable & Sendable, to context: RequestContext) -> SealedBatchStore.FurtherWrite {
+        { try remember(reply, to: context, in: $0) }
     }
 }

@@ -50,29 +50,29 @@ extension SupervisionService {
     // MARK: The person
 
     /// Changes what is kept beside the supervision itself.
-    /// - Parameter answer: as of the question of a peer, or what else goes into the transaction of the change.
     func amend(
-        _ person: PersonID, _ action: String, answer: RememberedAnswer? = nil, _ body: @Sendable (inout Subscriber) throws -> Void
+        _ person: PersonID, _ action: String, further: Further, _ body: @Sendable (inout Subscriber) throws -> Void
     ) async throws {
         guard var watched = people[person], watched.subscriber.supervision.subscribed else {
             throw Failure(.notFound, "this person is not subscribed")
         }
+        let write = try further(watched.subscriber)
         try body(&watched.subscriber)
         people[person] = watched
         changes.put(watched, of: person)
-        try await finish(Effects(), of: person, action, answer)
+        try await finish(Effects(), of: person, action, write)
     }
 
     /// Own bounds in place of those that were; they count from the next upload on (SOS-08).
-    func setOwn(_ own: [Metric: Bounds], of person: PersonID, answer: RememberedAnswer? = nil) async throws {
-        guard isSubscribed(person) else { throw Failure(.notFound, "this person is not subscribed") }
+    func setOwn(_ own: [Metric: Bounds], of person: PersonID, further: Further) async throws {
+        let write = try further(subscribed(person))
         var effects = Effects()
         change(person, &effects) { $0.subscribed(own: own, declaredInterval: nil, at: clock.now) }
-        try await finish(effects, of: person, "thresholds-set", answer)
+        try await finish(effects, of: person, "thresholds-set", write)
     }
 
-    func prefer(_ chosen: SupervisionPreferences, of person: PersonID, answer: RememberedAnswer? = nil) async throws {
-        try await amend(person, "preferences-set", answer: answer) { subscriber in
+    func prefer(_ chosen: SupervisionPreferences, of person: PersonID, further: Further = { _ in nil }) async throws {
+        try await amend(person, "preferences-set", further: further) { subscriber in
             subscriber.prefer(chosen)
             if !chosen.personalised { subscriber.fit = nil }
         }

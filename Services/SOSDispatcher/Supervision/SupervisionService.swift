@@ -434,28 +434,41 @@ extension SupervisionService {
 // MARK: What people and the emergency service say to supervision, and what is asked about it
 
 extension SupervisionService {
+    /// What goes into the transaction of a change, by what there is of the subscriber: asked in one step with the change, and before it.
+    /// - Throws: what refuses the change.
+    typealias Further = @Sendable (Subscriber) throws -> SealedBatchStore.FurtherWrite?
+
     /// - Parameter amend: what is kept of the subscriber beside, from the beginning.
     func subscribe(
-        _ person: PersonID, own: [Metric: Bounds], interval: Duration?, answer: RememberedAnswer?,
+        _ person: PersonID, own: [Metric: Bounds], interval: Duration?, further: Further,
         amend: @Sendable (inout Subscriber) -> Void = { _ in }
     ) async throws {
         var effects = Effects()
         var watched = people[person] ?? Watched()
+        let write = try further(watched.subscriber)
         amend(&watched.subscriber)
         people[person] = watched
         change(person, &effects) { $0.subscribed(own: own, declaredInterval: interval, at: clock.now) }
-        try await finish(effects, of: person, "subscribed", answer)
+        try await finish(effects, of: person, "subscribed", write)
     }
 
-    func unsubscribe(_ person: PersonID, answer: RememberedAnswer?) async throws {
-        guard isSubscribed(person) else { throw Failure(.notFound, "this person is not subscribed") }
+    /// - Throws: `notFound`.
+    func subscribed(_ person: PersonID) throws(Failure) -> Subscriber {
+        guard let subscriber = people[person]?.subscriber, subscriber.supervision.subscribed else {
+            throw Failure(.notFound, "this person is not subscribed")
+        }
+        return subscriber
+    }
+
+    func unsubscribe(_ person: PersonID, further: Further) async throws {
+        let write = try further(subscribed(person))
         var effects = Effects()
         change(person, &effects) { $0.unsubscribed(at: clock.now) }
-        try await finish(effects, of: person, "unsubscribed", answer)
+        try await finish(effects, of: person, "unsubscribed", write)
     }
 
-    func pause(_ person: PersonID, _ isPaused: Bool, interval: Duration?, answer: RememberedAnswer?) async throws {
-        guard isSubscribed(person) else { throw Failure(.notFound, "this person is not subscribed") }
+    func pause(_ person: PersonID, _ isPaused: Bool, interval: Duration?, further: Further) async throws {
+        let write = try further(subscribed(person))
         var effects = Effects()
         var refusal: Failure?
         change(person, &effects) { machine in
@@ -464,7 +477,7 @@ extension SupervisionService {
             return outcome.actions
         }
         if refusal == nil { notePause(of: person, isPaused) }
-        try await finish(effects, of: person, isPaused ? "paused" : "resumed", answer, refusal)
+        try await finish(effects, of: person, isPaused ? "paused" : "resumed", write, refusal)
     }
 
     func noteStore(wasPutBack: Bool) {
@@ -472,7 +485,8 @@ extension SupervisionService {
     }
 
     func answerPrompt(
-        _ person: PersonID, _ given: AnswerPrompt.Answer, answer: @Sendable (AnswerPrompt.Reply) -> RememberedAnswer?
+        _ person: PersonID, _ given: AnswerPrompt.Answer,
+        further: @Sendable (AnswerPrompt.Reply) -> SealedBatchStore.FurtherWrite?
     ) async throws -> AnswerPrompt.Reply {
         guard people[person] != nil else { throw Failure(.notFound, "this person is not subscribed") }
         var effects = Effects()
@@ -493,7 +507,7 @@ extension SupervisionService {
             emergency: (outcome?.episode).map { names.emergency(of: person, $0.trigger) }, asksBack: asksBack ? true : nil)
         // What is asked back waits for no disk: whoever gets no reply sends it again, which would count.
         try await finish(
-            effects, of: person, "answered", answer(reply), outcome?.refusal, detail: given.rawValue, waitsForDisk: !asksBack)
+            effects, of: person, "answered", further(reply), outcome?.refusal, detail: given.rawValue, waitsForDisk: !asksBack)
         return reply
     }
 
@@ -534,17 +548,17 @@ extension SupervisionService {
         people[person]?.subscriber.supervision.subscribed ?? false
     }
 
-    /// Stores what a person has said, in the transaction of its answer.
+    /// Stores what a person has said, in one transaction with `further`.
     func finish(
-        _ effects: Effects, of person: PersonID, _ action: String, _ answer: RememberedAnswer?, _ refusal: Failure? = nil,
-        detail: String = "", waitsForDisk: Bool = true
+        _ effects: Effects, of person: PersonID, _ action: String, _ further: SealedBatchStore.FurtherWrite?,
+        _ refusal: Failure? = nil, detail: String = "", waitsForDisk: Bool = true
     ) async throws {
         var effects = effects
         effects.people.insert(person)
         if refusal == nil {
             changes.audit.append(
                 AuditNote(at: .now, actor: "person", action: action, object: names.auditName(of: person), detail: detail))
-            if let answer { changes.answers.append(answer) }
+            if let further { changes.further.append(further) }
             if let kind = SupervisionEvent.Kind(rawValue: action) {
                 effects.events.append(SupervisionEvent(person: person, kind: kind, at: .now))
             }
@@ -601,7 +615,7 @@ extension SupervisionService {
     /// it was given. A call for help always counts (SOS-35).
     func answerPrompt(
         _ person: PersonID, about emergency: EmergencyID, _ given: AnswerPrompt.Answer,
-        answer: @Sendable (AnswerPrompt.Reply) -> RememberedAnswer?
+        further: @Sendable (AnswerPrompt.Reply) -> SealedBatchStore.FurtherWrite?
     ) async throws -> AnswerPrompt.Reply {
         guard given == .help || question(emergency, of: person) != nil else {
             throw Failure(.conflict, "this emergency is over")
@@ -613,7 +627,7 @@ extension SupervisionService {
             throw Failure(.conflict, "it was answered")
         }
         if let reply = askingBack(given, about: emergency, of: person) { return reply }
-        return try await answerPrompt(person, given, answer: answer)
+        return try await answerPrompt(person, given, further: further)
     }
 
     /// What an answer without a name is about; nil where nothing runs or is asked. Of what is called off nothing is asked any more, so that
@@ -734,7 +748,7 @@ extension SupervisionService {
     /// Ends supervision for good. False while an emergency runs that is to be completed first.
     /// - Parameter atOnce: whatever runs; the person has asked for it long ago.
     func leave(_ person: PersonID, atOnce: Bool) async -> Bool {
-        if isSubscribed(person) { try? await unsubscribe(person, answer: nil) }
+        if isSubscribed(person) { try? await unsubscribe(person, further: { _ in nil }) }
         guard people[person] != nil else { return true }
         guard atOnce else { return false }
         people[person] = nil

@@ -49,7 +49,7 @@ struct AutonomyStories {
             let dying = try await stage.built(settings)
             let supervision = dying.parts.supervision
             _ = try await supervision.keys.makeKey(for: anna)
-            try await supervision.subscribe(anna, own: [:], interval: nil, answer: nil) { $0.contacts = [.berta] }
+            try await supervision.subscribe(anna, own: [:], interval: nil, further: { _ in nil }) { $0.contacts = [.berta] }
             let decided: @Sendable () async -> Bool = {
                 // Ingest is heard all the time: it is the person who is silent.
                 dying.parts.samples.noteCurrent(at: .now)

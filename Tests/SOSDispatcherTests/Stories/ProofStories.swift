@@ -14,9 +14,11 @@ import Testing
 private struct Doors: Sendable {
     let client: HarnessClient
     let running: Running
+    let panel: Panel
     let person = PersonID.random()
 
     init(of panel: Panel) async {
+        self.panel = panel
         let server = HTTPServer(
             .init(title: "Panel", version: "1", summary: "Under test.", prefix: "sos"),
             routes: SubscriptionRoutes(panel: panel).all + ThresholdRoutes(panel: panel).all + ContactRoutes(panel: panel).all, port: 0,
@@ -107,6 +109,17 @@ struct ProofStories {
 
             #expect(try await doors.ask("PUT", "thresholds", ["bounds": wide], isProved: true).status == 200)
             try await areTold([.thresholds], by: notifier)
+        }
+    }
+
+    @Test("X4, SOS-08: a proof was asked for by what stood before the change: what was narrowed in between was widened again without one")
+    func narrowedMeanwhile() async throws {
+        try await play { doors, supervision, _ in
+            let strict = [Metric.heartRate: Bounds(low: 60, high: 100)]
+            try await doors.panel.setOwn(strict, of: doors.person, PanelDoor.unproved)
+            await #expect(throws: Problem.self) { try await doors.panel.setOwn([:], of: doors.person, PanelDoor.unproved) }
+            await #expect(throws: Problem.self) { try await doors.panel.join(doors.person, .init(own: [:]), at: .now) }
+            #expect(await supervision.subscriber(of: doors.person)?.supervision.own == strict)
         }
     }
 
