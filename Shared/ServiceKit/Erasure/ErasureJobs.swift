@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// `erasure_duties`: a row stays after its end without the person, so that the same order heard again erases nothing twice.
 struct ErasureJobs: Sendable {
@@ -33,9 +34,7 @@ struct ErasureJobs: Sendable {
     func add(_ db: Database, _ order: PersonErased) throws -> Bool {
         try db.cachedStatement(
             sql: "INSERT OR IGNORE INTO erasure_duties (erasure, person, scope, ordered_at) VALUES (?, ?, ?, ?)"
-        ).execute(arguments: [
-            Data(order.erasure.bytes), Data(order.person.bytes), order.scope.rawValue, order.orderedAt.milliseconds,
-        ])
+        ).execute(arguments: [order.erasure, order.person, order.scope.rawValue, order.orderedAt])
         return db.changesCount == 1
     }
 
@@ -44,25 +43,23 @@ struct ErasureJobs: Sendable {
         try Row.fetchAll(
             db, sql: "SELECT erasure, person, scope, ordered_at, stores FROM erasure_duties WHERE confirmed_at IS NULL ORDER BY ordered_at"
         ).compactMap { row in
-            guard let erasure = ErasureID(bytes: row[0] as Data), let person = PersonID(bytes: row[1] as Data),
+            guard let erasure: ErasureID = row.value(0), let person: PersonID = row.value(1),
                 let scope = ErasureScope(rawValue: row[2])
             else { return nil }
             let stores = try (row[4] as String?).map { try JSONDecoder().decode([ErasedStore].self, from: Data($0.utf8)) }
-            return Job(
-                order: PersonErased(erasure: erasure, person: person, scope: scope, orderedAt: Timestamp(milliseconds: row[3])),
-                stores: stores)
+            return Job(order: PersonErased(erasure: erasure, person: person, scope: scope, orderedAt: row[3]), stores: stores)
         }
     }
 
     func erased(_ db: Database, _ erasure: ErasureID, stores: [ErasedStore]) throws {
         try db.execute(
             sql: "UPDATE erasure_duties SET stores = ? WHERE erasure = ?",
-            arguments: [String(decoding: try JSONEncoder().encode(stores), as: UTF8.self), Data(erasure.bytes)])
+            arguments: [String(decoding: try JSONEncoder().encode(stores), as: UTF8.self), erasure])
     }
 
     func confirmed(_ db: Database, _ erasure: ErasureID, at now: Timestamp) throws {
         try db.execute(
             sql: "UPDATE erasure_duties SET person = NULL, stores = NULL, confirmed_at = ? WHERE erasure = ?",
-            arguments: [now.milliseconds, Data(erasure.bytes)])
+            arguments: [now, erasure])
     }
 }

@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 import Sealing
+import Storage
 
 /// The public keys and refusals that consent has told, in the service's own store: a restart does not make it forget them.
 struct TokenTables: Sendable {
@@ -30,17 +31,17 @@ struct TokenTables: Sendable {
     func keep(_ db: Database, _ key: SigningKeyState) throws {
         let bytes = Data(Base64URL.decode(key.publicKey) ?? [])
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO token_keys (key_id, public_key, not_before, not_after) VALUES (?, ?, ?, ?)")
-            .execute(arguments: [key.keyID, bytes, key.notBefore.milliseconds, key.notAfter.milliseconds])
+            .execute(arguments: [key.keyID, bytes, key.notBefore, key.notAfter])
     }
 
     func keep(_ db: Database, _ ended: SessionEnded) throws {
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO token_sessions_ended (session, until) VALUES (?, ?)")
-            .execute(arguments: [Data(ended.session.bytes), ended.until.milliseconds])
+            .execute(arguments: [ended.session, ended.until])
     }
 
     func keep(_ db: Database, gone person: PersonID, at: Timestamp) throws {
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO token_people_gone (person, at) VALUES (?, ?)")
-            .execute(arguments: [Data(person.bytes), at.milliseconds])
+            .execute(arguments: [person, at])
     }
 
     func keys(_ db: Database, after: String, limit: Int) throws -> [String] {
@@ -54,10 +55,10 @@ struct TokenTables: Sendable {
 
     /// Forgets what no token that is still valid can meet.
     func expire(_ db: Database, now: Timestamp) throws {
-        try db.cachedStatement(sql: "DELETE FROM token_keys WHERE not_after < ?").execute(arguments: [now.milliseconds])
-        try db.cachedStatement(sql: "DELETE FROM token_sessions_ended WHERE until < ?").execute(arguments: [now.milliseconds])
+        try db.cachedStatement(sql: "DELETE FROM token_keys WHERE not_after < ?").execute(arguments: [now])
+        try db.cachedStatement(sql: "DELETE FROM token_sessions_ended WHERE until < ?").execute(arguments: [now])
         let before = now - TokenRules.longestLife
-        try db.cachedStatement(sql: "DELETE FROM token_people_gone WHERE at < ?").execute(arguments: [before.milliseconds])
+        try db.cachedStatement(sql: "DELETE FROM token_people_gone WHERE at < ?").execute(arguments: [before])
     }
 
     func load(_ db: Database) throws -> TokenRules {
@@ -66,16 +67,15 @@ struct TokenTables: Sendable {
             let bytes = row[1] as Data
             rules.learn(
                 SigningKeyState(
-                    keyID: row[0], publicKey: Base64URL.encode(bytes), notBefore: Timestamp(milliseconds: row[2]),
-                    notAfter: Timestamp(milliseconds: row[3])))
+                    keyID: row[0], publicKey: Base64URL.encode(bytes), notBefore: row[2], notAfter: row[3]))
         }
         for row in try Row.fetchAll(db, sql: "SELECT session, until FROM token_sessions_ended") {
-            guard let session = SessionID(bytes: row[0] as Data) else { continue }
-            rules.learn(SessionEnded(session: session, until: Timestamp(milliseconds: row[1])))
+            guard let session: SessionID = row.value(0) else { continue }
+            rules.learn(SessionEnded(session: session, until: row[1]))
         }
         for row in try Row.fetchAll(db, sql: "SELECT person, at FROM token_people_gone") {
-            guard let person = PersonID(bytes: row[0] as Data) else { continue }
-            rules.learn(gone: person, at: Timestamp(milliseconds: row[1]))
+            guard let person: PersonID = row.value(0) else { continue }
+            rules.learn(gone: person, at: row[1])
         }
         return rules
     }

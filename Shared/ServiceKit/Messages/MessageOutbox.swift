@@ -95,13 +95,12 @@ extension MessageOutbox {
     /// For the migration that brings `jobs`: what waits goes there as it is sealed.
     package static func moveToJobs(in db: Database) throws {
         for row in try Row.fetchAll(db, sql: "SELECT message, person, sealed, not_after FROM message_outbox ORDER BY number") {
-            guard let message = MessageID(bytes: row[0] as Data) else { continue }
+            guard let message: MessageID = row.value(0) else { continue }
             try JobTable().add(
                 db,
                 JobTable.NewJob(
-                    kind: kind.name, id: "\(message)", person: (row[1] as Data?).flatMap { PersonID(bytes: $0) },
-                    body: [UInt8](row[2] as Data), due: Timestamp(milliseconds: 0),
-                    notAfter: (row[3] as Int64?).map(Timestamp.init(milliseconds:)), createdAt: .now))
+                    kind: kind.name, id: "\(message)", person: row.value(1), body: [UInt8](row[2] as Data), due: Timestamp(milliseconds: 0),
+                    notAfter: row[3], createdAt: .now))
         }
         try db.execute(sql: "DROP TABLE message_outbox")
     }

@@ -52,7 +52,7 @@ package struct GrantProjection: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO granted (grant_id, person, version, state, is_missing) VALUES (?, ?, ?, ?, 0)")
-            .execute(arguments: [Data(state.grant.bytes), Data(state.person.bytes), state.version, try encoder.encode(state)])
+            .execute(arguments: [state.grant, state.person, state.version, try encoder.encode(state)])
         return state
     }
 
@@ -68,7 +68,7 @@ package struct GrantProjection: Sendable {
     /// - Returns: the grant as it is now; nil where it was over already.
     package func end(_ db: Database, _ grant: GrantID) throws -> GrantState? {
         guard var known = try find(db, grant), known.active else { return nil }
-        try db.cachedStatement(sql: "UPDATE granted SET is_missing = 1 WHERE grant_id = ?").execute(arguments: [Data(grant.bytes)])
+        try db.cachedStatement(sql: "UPDATE granted SET is_missing = 1 WHERE grant_id = ?").execute(arguments: [grant])
         known.active = false
         return known
     }
@@ -117,7 +117,7 @@ package struct GrantProjection: Sendable {
     package func erase(_ db: Database, _ person: PersonID, scope: ErasureScope) throws -> Int {
         guard scope == .account else { return 0 }
         var slice = DeletionSlice()
-        try slice.delete(db, from: "granted", key: "grant_id", where: "person = ?", [Data(person.bytes)])
+        try slice.delete(db, from: "granted", key: "grant_id", where: "person = ?", [person])
         return slice.deleted
     }
 }

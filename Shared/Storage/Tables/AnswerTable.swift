@@ -40,7 +40,7 @@ package struct AnswerTable: Sendable {
     @discardableResult
     package func remember(_ db: Database, to client: Peer, id: String, answer: [UInt8], at: Timestamp) throws -> Bool {
         try db.cachedStatement(sql: "INSERT OR IGNORE INTO bus_answers (asker, id, at, answer) VALUES (?, ?, ?, ?)")
-            .execute(arguments: [client.name, id, at.milliseconds, Data(answer)])
+            .execute(arguments: [client.name, id, at, Data(answer)])
         return db.changesCount == 1
     }
 
@@ -54,7 +54,7 @@ package struct AnswerTable: Sendable {
             sql: """
                 DELETE FROM bus_answers WHERE (asker, id) IN (SELECT asker, id FROM bus_answers WHERE at < ? ORDER BY at LIMIT ?)
                 """
-        ).execute(arguments: [(now - AnswerTable.lifetime).milliseconds, limit])
+        ).execute(arguments: [now - AnswerTable.lifetime, limit])
         return db.changesCount
     }
 }

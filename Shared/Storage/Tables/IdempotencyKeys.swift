@@ -61,7 +61,7 @@ package struct IdempotencyKeys: Sendable {
     ) throws -> Bool {
         try db.cachedStatement(
             sql: "INSERT OR IGNORE INTO idempotency_keys (scope, key, at, body_hash, status, answer) VALUES (?, ?, ?, ?, ?, ?)"
-        ).execute(arguments: [Data(scope), Data(key), at.milliseconds, Data(bodyHash), status, Data(answer)])
+        ).execute(arguments: [Data(scope), Data(key), at, Data(bodyHash), status, Data(answer)])
         return db.changesCount == 1
     }
 
@@ -76,7 +76,7 @@ package struct IdempotencyKeys: Sendable {
                 DELETE FROM idempotency_keys WHERE (scope, key) IN (
                     SELECT scope, key FROM idempotency_keys WHERE at < ? ORDER BY at LIMIT ?)
                 """
-        ).execute(arguments: [(now - IdempotencyKeys.lifetime).milliseconds, limit])
+        ).execute(arguments: [now - IdempotencyKeys.lifetime, limit])
         return db.changesCount
     }
 }

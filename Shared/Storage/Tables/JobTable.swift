@@ -108,8 +108,7 @@ extension JobTable {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, id) DO NOTHING
                 """
         ).execute(arguments: [
-            job.kind, job.id, job.orderingKey, isBehind, job.person.map { Data($0.bytes) }, Data(job.body), job.due?.milliseconds,
-            job.notAfter?.milliseconds, job.createdAt.milliseconds,
+            job.kind, job.id, job.orderingKey, isBehind, job.person, Data(job.body), job.due, job.notAfter, job.createdAt,
         ])
         return db.changesCount == 1
     }
@@ -117,7 +116,7 @@ extension JobTable {
     /// Lets go those that are held for the person.
     package func release(_ db: Database, _ kind: String, of person: PersonID, at: Timestamp) throws {
         try db.cachedStatement(sql: "UPDATE jobs SET due = ? WHERE kind = ? AND person = ? AND due IS NULL AND dead_at IS NULL")
-            .execute(arguments: [at.milliseconds, kind, Data(person.bytes)])
+            .execute(arguments: [at, kind, person])
     }
 
     /// Numbers of those that may be tried, the longest due first.
@@ -126,21 +125,20 @@ extension JobTable {
     package func due(_ db: Database, _ kind: String, at: Timestamp, longest: Duration, limit: Int) throws -> [Int64] {
         let open = "SELECT number FROM jobs WHERE kind = ? AND is_behind = 0 AND dead_at IS NULL"
         let due = try Int64.fetchAll(
-            db.cachedStatement(sql: "\(open) AND due <= ? ORDER BY due, number LIMIT ?"), arguments: [kind, at.milliseconds, limit])
+            db.cachedStatement(sql: "\(open) AND due <= ? ORDER BY due, number LIMIT ?"), arguments: [kind, at, limit])
         guard due.count < limit else { return due }
         return try due
             + Int64.fetchAll(
                 db.cachedStatement(
                     sql: "\(open) AND due > ? AND (created_at > ? OR due > ? AND error IS NOT NULL) ORDER BY due, number LIMIT ?"),
-                arguments: [kind, at.milliseconds, at.milliseconds, (at + longest).milliseconds, limit - due.count])
+                arguments: [kind, at, at, at + longest, limit - due.count])
     }
 
     /// When the next one is due that is not due yet.
     package func nextDue(_ db: Database, _ kind: String, after: Timestamp) throws -> Timestamp? {
-        try Int64.fetchOne(
+        try Timestamp.fetchOne(
             db.cachedStatement(sql: "SELECT min(due) FROM jobs WHERE kind = ? AND is_behind = 0 AND dead_at IS NULL AND due > ?"),
-            arguments: [kind, after.milliseconds]
-        ).map(Timestamp.init(milliseconds:))
+            arguments: [kind, after])
     }
 
     /// Nil where it is done, held or dead.
@@ -169,9 +167,8 @@ extension JobTable {
         ).map { row in
             StoredJob(
                 number: row[0], kind: row[1], id: row[2], orderingKey: row[3], isBehind: row[4],
-                person: (row[5] as Data?).flatMap { PersonID(bytes: $0) }, body: [UInt8](row[6] as Data),
-                due: Timestamp(milliseconds: row[7]), notAfter: (row[8] as Int64?).map(Timestamp.init(milliseconds:)),
-                createdAt: Timestamp(milliseconds: row[11]), attempts: row[9], error: row[10])
+                person: row.value(5), body: [UInt8](row[6] as Data), due: row[7], notAfter: row[8],
+                createdAt: row[11], attempts: row[9], error: row[10])
         }
     }
 }
@@ -190,7 +187,7 @@ extension JobTable {
     /// - Parameter isRefused: somebody answered; silence does not count as an attempt.
     package func postpone(_ db: Database, _ job: StoredJob, until: Timestamp, error: String, isRefused: Bool) throws {
         try db.cachedStatement(sql: "UPDATE jobs SET due = ?, error = ?, attempts = attempts + ? WHERE number = ? AND dead_at IS NULL")
-            .execute(arguments: [until.milliseconds, error, isRefused ? 1 : 0, job.number])
+            .execute(arguments: [until, error, isRefused ? 1 : 0, job.number])
     }
 
     /// It is not tried any more, stays listed, and holds up nothing. Without its body it cannot be resent.
@@ -201,7 +198,7 @@ extension JobTable {
                     body = CASE WHEN ? THEN body ELSE x'' END
                 WHERE number = ? AND dead_at IS NULL
                 """
-        ).execute(arguments: [at.milliseconds, error, keepsBody, job.number])
+        ).execute(arguments: [at, error, keepsBody, job.number])
         guard db.changesCount == 1 else { return }
         try advance(db, job.kind, job.orderingKey)
     }
@@ -212,7 +209,7 @@ extension JobTable {
     @discardableResult
     package func forget(_ db: Database, _ person: PersonID, kind: String? = nil) throws -> Int {
         let condition = "person = ? AND kind = coalesce(?, kind)"
-        let arguments: StatementArguments = [Data(person.bytes), kind]
+        let arguments: StatementArguments = [person, kind]
         let keys = try Row.fetchAll(
             db.cachedStatement(
                 sql: "SELECT DISTINCT kind, ordering_key FROM jobs WHERE \(condition) AND ordering_key IS NOT NULL AND dead_at IS NULL"),
@@ -241,13 +238,13 @@ extension JobTable {
     /// Of one kind; held ones do not count.
     package func count(_ db: Database, _ kind: String) throws -> Count {
         let waiting = "FROM jobs WHERE kind = ? AND dead_at IS NULL AND due IS NOT NULL"
-        let oldest = try Int64.fetchOne(
+        let oldest = try Timestamp.fetchOne(
             db.cachedStatement(sql: "SELECT created_at FROM jobs WHERE number = (SELECT min(number) \(waiting))"), arguments: [kind])
         return Count(
             kind: kind, waiting: try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) \(waiting)"), arguments: [kind]) ?? 0,
             dead: try Int.fetchOne(
                 db.cachedStatement(sql: "SELECT count(*) FROM jobs WHERE kind = ? AND dead_at IS NOT NULL"), arguments: [kind]) ?? 0,
-            oldest: oldest.map(Timestamp.init(milliseconds:)))
+            oldest: oldest)
     }
 
     /// Those that are not tried any more, by number.
@@ -259,9 +256,7 @@ extension JobTable {
                     WHERE dead_at IS NOT NULL AND number > ? ORDER BY number LIMIT ?
                     """), arguments: [number, limit]
         ).map { row in
-            DeadJob(
-                number: row[0], kind: row[1], error: row[2] ?? "", attempts: row[3], createdAt: Timestamp(milliseconds: row[4]),
-                deadAt: Timestamp(milliseconds: row[5]))
+            DeadJob(number: row[0], kind: row[1], error: row[2] ?? "", attempts: row[3], createdAt: row[4], deadAt: row[5])
         }
     }
 
@@ -283,13 +278,13 @@ extension JobTable {
                     AND other.dead_at IS NULL)
                 WHERE number = ?
                 """)
-        for number in numbers { try statement.execute(arguments: [at.milliseconds, number]) }
+        for number in numbers { try statement.execute(arguments: [at, number]) }
         return numbers.count
     }
 
     package func hasDead(_ db: Database, _ kind: String, before: Timestamp) throws -> Bool {
         try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT 1 FROM jobs WHERE kind = ? AND dead_at < ? LIMIT 1"), arguments: [kind, before.milliseconds])
+            db.cachedStatement(sql: "SELECT 1 FROM jobs WHERE kind = ? AND dead_at < ? LIMIT 1"), arguments: [kind, before])
             != nil
     }
 
@@ -297,7 +292,7 @@ extension JobTable {
     /// - Returns: how many.
     @discardableResult
     package func expireDead(_ db: Database, _ kind: String, before: Timestamp) throws -> Int {
-        try db.cachedStatement(sql: "DELETE FROM jobs WHERE kind = ? AND dead_at < ?").execute(arguments: [kind, before.milliseconds])
+        try db.cachedStatement(sql: "DELETE FROM jobs WHERE kind = ? AND dead_at < ?").execute(arguments: [kind, before])
         return db.changesCount
     }
 }

@@ -178,8 +178,7 @@ package struct StreamLog: Sendable {
         while let row = try cursor.next() {
             try rows.append(
                 StreamRow(
-                    stream: stream, sequence: row[0], type: row[1], subject: PersonID(blob: row[2]),
-                    at: Timestamp(milliseconds: row[3]), trace: row[4], body: row.bytes(5)))
+                    stream: stream, sequence: row[0], type: row[1], subject: row.value(2), at: row[3], trace: row[4], body: row.bytes(5)))
         }
         return rows
     }
@@ -199,7 +198,7 @@ extension StreamLog {
                 sql: """
                     SELECT at < ? FROM stream_log WHERE stream = (SELECT number FROM stream_heads WHERE stream = ?)
                     ORDER BY sequence LIMIT 1
-                    """), arguments: [before.milliseconds, stream]) ?? false
+                    """), arguments: [before, stream]) ?? false
     }
 
     /// Deletes the stream's oldest rows that are older than `before` and that each of `consumers` has confirmed, at most `limit`.
@@ -220,7 +219,7 @@ extension StreamLog {
                 AND sequence <= (SELECT max(sequence) FROM oldest)
                 AND sequence < coalesce((SELECT min(sequence) FROM oldest WHERE at >= :before), :confirmed)
                 """
-        ).execute(arguments: ["stream": stream, "confirmed": confirmed, "limit": limit, "before": before.milliseconds])
+        ).execute(arguments: ["stream": stream, "confirmed": confirmed, "limit": limit, "before": before])
         return db.changesCount
     }
 
@@ -258,7 +257,7 @@ extension StreamLog {
                 sql: """
                     SELECT sequence FROM stream_log
                     WHERE stream = (SELECT number FROM stream_heads WHERE stream = ?) AND sequence BETWEEN ? AND ? AND subject = ?
-                    """), arguments: [stream, range.lowerBound, range.upperBound, subject.blob])
+                    """), arguments: [stream, range.lowerBound, range.upperBound, subject])
     }
 
     private func erase(_ db: Database, _ sequences: [Int64], in stream: String) throws -> Int {

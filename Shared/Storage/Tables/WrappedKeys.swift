@@ -33,9 +33,9 @@ package struct WrappedKeys: Sendable {
     /// A key is given as it was stored; that it can be unwrapped is not known yet.
     package func find(_ db: Database, of subject: PersonID) throws -> Entry {
         let row = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT wrapped, destroyed_at FROM wrapped_keys WHERE subject = ?"), arguments: [subject.blob])
+            db.cachedStatement(sql: "SELECT wrapped, destroyed_at FROM wrapped_keys WHERE subject = ?"), arguments: [subject])
         guard let row else { return .none }
-        if let at = row[1] as Int64? { return .destroyed(at: Timestamp(milliseconds: at)) }
+        if let at = row[1] as Timestamp? { return .destroyed(at: at) }
         return .wrapped(try row.bytes(0))
     }
 
@@ -52,7 +52,7 @@ package struct WrappedKeys: Sendable {
     package func living(_ db: Database, of subject: PersonID) throws -> Living? {
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT subject, made_at, wrapped FROM wrapped_keys WHERE subject = ? AND wrapped IS NOT NULL"),
-            arguments: [subject.blob])
+            arguments: [subject])
         return try row.map { try Self.key(in: $0) }
     }
 
@@ -69,14 +69,14 @@ package struct WrappedKeys: Sendable {
     }
 
     private static func key(in row: Row) throws -> Living {
-        Living(subject: try row.bytes(0), madeAt: Timestamp(milliseconds: row[1]), wrapped: try row.bytes(2))
+        Living(subject: try row.bytes(0), madeAt: row[1], wrapped: try row.bytes(2))
     }
 
     /// Keeps `wrapped` unless the person has, or has had, a key.
     /// - Returns: what now stands, which may be another's.
     package func make(_ db: Database, of subject: PersonID, wrapped: [UInt8], at: Timestamp) throws -> Entry {
         try db.cachedStatement(sql: "INSERT OR IGNORE INTO wrapped_keys (subject, made_at, wrapped) VALUES (?, ?, ?)")
-            .execute(arguments: [subject.blob, at.milliseconds, Data(wrapped)])
+            .execute(arguments: [subject, at, Data(wrapped)])
         return try find(db, of: subject)
     }
 
@@ -88,7 +88,7 @@ package struct WrappedKeys: Sendable {
     ) throws -> Bool {
         try db.cachedStatement(
             sql: "UPDATE wrapped_keys SET wrapped = ?, made_at = coalesce(?, made_at) WHERE subject = ? AND wrapped = ?"
-        ).execute(arguments: [Data(wrapped), madeAt?.milliseconds, subject.blob, Data(damaged)])
+        ).execute(arguments: [Data(wrapped), madeAt, subject, Data(damaged)])
         return db.changesCount == 1
     }
 
@@ -97,7 +97,7 @@ package struct WrappedKeys: Sendable {
     /// - Returns: whether it was given back.
     package func giveBack(_ db: Database, _ key: Living, to subject: PersonID) throws -> Bool {
         try db.cachedStatement(sql: "UPDATE OR IGNORE wrapped_keys SET subject = ? WHERE subject = ? AND wrapped = ?")
-            .execute(arguments: [subject.blob, Data(key.subject), Data(key.wrapped)])
+            .execute(arguments: [subject, Data(key.subject), Data(key.wrapped)])
         return db.changesCount == 1
     }
 
@@ -114,7 +114,7 @@ package struct WrappedKeys: Sendable {
                 INSERT INTO wrapped_keys (subject, made_at, wrapped, destroyed_at) VALUES (?, ?, NULL, ?)
                 ON CONFLICT (subject) DO UPDATE SET wrapped = NULL, destroyed_at = coalesce(destroyed_at, excluded.destroyed_at)
                 """
-        ).execute(arguments: [subject.blob, at.milliseconds, at.milliseconds])
+        ).execute(arguments: [subject, at, at])
     }
 
     /// A new key in the place of a destroyed one: the person's data were erased, the account goes on. Changes nothing where there is
@@ -123,7 +123,7 @@ package struct WrappedKeys: Sendable {
     package func renew(_ db: Database, of subject: PersonID, wrapped: [UInt8], at: Timestamp) throws -> Entry {
         try db.cachedStatement(
             sql: "UPDATE wrapped_keys SET wrapped = ?, made_at = ?, destroyed_at = NULL WHERE subject = ? AND wrapped IS NULL"
-        ).execute(arguments: [Data(wrapped), at.milliseconds, subject.blob])
+        ).execute(arguments: [Data(wrapped), at, subject])
         return try find(db, of: subject)
     }
 
@@ -137,7 +137,7 @@ package struct WrappedKeys: Sendable {
         let rows = try Row.fetchAll(
             db.cachedStatement(
                 sql: "SELECT subject, wrapped FROM wrapped_keys WHERE subject > ? AND wrapped IS NOT NULL ORDER BY subject LIMIT ?"),
-            arguments: [subject?.blob ?? Data(), limit])
-        return try rows.compactMap { row in try PersonID(blob: row[0]).map { ($0, try row.bytes(1)) } }
+            arguments: [subject.map { Data($0.bytes) } ?? Data(), limit])
+        return try rows.compactMap { row in try row.value(0, as: PersonID.self).map { ($0, try row.bytes(1)) } }
     }
 }
