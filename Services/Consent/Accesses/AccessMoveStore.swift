@@ -55,13 +55,11 @@ struct EarlierAccesses: Sendable {
                 ORDER BY number LIMIT \(DeletionSlice.rows)
                 """)
         let rows = found.compactMap { row -> Row? in
-            guard let person = PersonID(bytes: row[1] as Data), let grant = GrantID(bytes: row[2] as Data),
-                let organisation = OrganisationID(bytes: row[3] as Data), let metric = Metric(number: row[4])
+            guard let person: PersonID = row.value(1), let grant: GrantID = row.value(2),
+                let organisation: OrganisationID = row.value(3), let metric = Metric(number: row[4])
             else { return nil }
-            let read = DataRead(
-                grant: grant, organisation: organisation, metric: metric, from: Timestamp(milliseconds: row[5]),
-                to: Timestamp(milliseconds: row[6]), count: row[7])
-            return Row(number: row[0], person: person, read: read, at: Timestamp(milliseconds: row[8]))
+            let read = DataRead(grant: grant, organisation: organisation, metric: metric, from: row[5], to: row[6], count: row[7])
+            return Row(number: row[0], person: person, read: read, at: row[8])
         }
         return (rows, found.last.map { $0[0] as Int64 })
     }
@@ -79,7 +77,7 @@ struct EarlierAccesses: Sendable {
     /// - Returns: how many; to be called again until it is none.
     func delete(_ db: Database, of person: PersonID) throws -> Int {
         var slice = DeletionSlice()
-        try slice.delete(db, from: "data_accesses", where: "person = ?", [Data(person.bytes)])
+        try slice.delete(db, from: "data_accesses", where: "person = ?", [person])
         return slice.deleted
     }
 }

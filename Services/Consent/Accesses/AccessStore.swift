@@ -180,7 +180,7 @@ struct AccessStore: Sendable {
             db.cachedStatement(
                 sql: "SELECT number, person FROM access_people WHERE number > ? ORDER BY number LIMIT \(DeletionSlice.rows)"),
             arguments: [last])
-        let people = rows.compactMap { PersonID(bytes: $0[1] as Data) }
+        let people = rows.compactMap { $0.value(1, as: PersonID.self) }
         let strangers = try consent.readNow { consent in try people.filter { try accounts.find(consent, person: $0) == nil } }
         return (strangers, rows.last?[0])
     }
@@ -192,7 +192,7 @@ struct AccessStore: Sendable {
     /// - Returns: how many reads; to be called again until it is none.
     func fold(_ db: Database, at now: Timestamp) throws -> Int {
         let due = "at < ?1 OR at > ?2"
-        let bounds: StatementArguments = [(now - Self.keepsReads).milliseconds, now.milliseconds + Self.hour]
+        let bounds: StatementArguments = [now - Self.keepsReads, now.milliseconds + Self.hour]
         try db.cachedStatement(
             sql: """
                 INSERT INTO access_hours (person, hour, access_grant, metric, from_at, to_at, count, reads)
@@ -273,24 +273,21 @@ struct AccessStore: Sendable {
 extension RecordedAccess {
     fileprivate init?(read row: Row) {
         guard let read = DataRead(row) else { return nil }
-        self.init(place: .read(row[0]), read: read, at: Timestamp(milliseconds: row[1]), reads: nil)
+        self.init(place: .read(row[0]), read: read, at: row[1], reads: nil)
     }
 
     fileprivate init?(hour row: Row) {
         guard let read = DataRead(row) else { return nil }
-        self.init(
-            place: .hour(row[0], grant: row[1], metric: row[2]), read: read, at: Timestamp(milliseconds: row[0]), reads: row[8])
+        self.init(place: .hour(row[0], grant: row[1], metric: row[2]), read: read, at: row[0], reads: row[8])
     }
 }
 
 extension DataRead {
     /// Columns 2 to 7 of both lists.
     fileprivate init?(_ row: Row) {
-        guard let grant = GrantID(bytes: row[3] as Data), let organisation = OrganisationID(bytes: row[4] as Data),
+        guard let grant: GrantID = row.value(3), let organisation: OrganisationID = row.value(4),
             let metric = Metric(number: row[2])
         else { return nil }
-        self.init(
-            grant: grant, organisation: organisation, metric: metric, from: Timestamp(milliseconds: row[5]),
-            to: Timestamp(milliseconds: row[6]), count: row[7])
+        self.init(grant: grant, organisation: organisation, metric: metric, from: row[5], to: row[6], count: row[7])
     }
 }

@@ -175,7 +175,7 @@ struct AccountMailStore: Sendable {
         let message = try enqueue(
             db, template, values, to: Recipient(person: row.subject.person, mail: profile.email.text), profile.language)
         try db.cachedStatement(sql: "INSERT INTO account_mails (message, account, email_lookup, at) VALUES (?, ?, ?, ?)")
-            .execute(arguments: [Data(message.bytes), row.number, Data(row.emailLookup), at.milliseconds])
+            .execute(arguments: [message, row.number, Data(row.emailLookup), at])
     }
 
     @discardableResult
@@ -203,16 +203,16 @@ struct AccountMailStore: Sendable {
         guard news.channel == .mail else { return }
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT account, email_lookup FROM account_mails WHERE message = ?"),
-            arguments: [Data(news.message.bytes)])
+            arguments: [news.message])
         guard let row else { return }
         let account = try AccountStore().find(db, number: row[0])
         if news.state == .failed, let account, account.emailLookup == [UInt8](row[1] as Data) {
             try AccountStore().addressFailed(db, account.number, at: at)
         }
-        try db.cachedStatement(sql: "DELETE FROM account_mails WHERE message = ?").execute(arguments: [Data(news.message.bytes)])
+        try db.cachedStatement(sql: "DELETE FROM account_mails WHERE message = ?").execute(arguments: [news.message])
     }
 
     func expire(_ db: Database, now: Timestamp) throws {
-        try db.cachedStatement(sql: "DELETE FROM account_mails WHERE at < ?").execute(arguments: [(now - Self.memory).milliseconds])
+        try db.cachedStatement(sql: "DELETE FROM account_mails WHERE at < ?").execute(arguments: [now - Self.memory])
     }
 }

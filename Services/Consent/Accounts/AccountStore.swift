@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 import Sealing
+import Storage
 
 /// `accounts`: one row for each person, member of an organisation and operator. Numbers are never used again; deleting the row
 /// frees e-mail, user name and fiscal code (ACC-31). Rows of other subjects refer to `accounts (number)`.
@@ -61,8 +62,8 @@ struct AccountStore: Sendable {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
-            subject.kind.rawValue, Data(subject.bytes), subject.organisation.map { Data($0.bytes) }, Data(keys.email),
-            keys.fiscalCode.map { Data($0) }, keys.userName.map { Data($0) }, Data(profile), state.rawValue, at.milliseconds,
+            subject.kind.rawValue, Data(subject.bytes), subject.organisation, Data(keys.email),
+            keys.fiscalCode.map { Data($0) }, keys.userName.map { Data($0) }, Data(profile), state.rawValue, at,
         ])
         return db.lastInsertedRowID
     }
@@ -107,7 +108,7 @@ struct AccountStore: Sendable {
         if let owner = try self.number(db, "email_lookup", lookup), owner != number { throw AccountConflict.email }
         try db.cachedStatement(
             sql: "UPDATE accounts SET email_lookup = ?, address_confirmed_at = ?, address_failed_at = NULL WHERE number = ?"
-        ).execute(arguments: [Data(lookup), confirmedAt?.milliseconds, number])
+        ).execute(arguments: [Data(lookup), confirmedAt, number])
     }
 
     /// The version of the conditions that was accepted, by the person or for them.
@@ -117,7 +118,7 @@ struct AccountStore: Sendable {
 
     /// Devices that were paired before read nothing any more.
     func endReading(_ db: Database, _ number: AccountNumber, at: Timestamp) throws {
-        try db.cachedStatement(sql: "UPDATE accounts SET readers_since = ? WHERE number = ?").execute(arguments: [at.milliseconds, number])
+        try db.cachedStatement(sql: "UPDATE accounts SET readers_since = ? WHERE number = ?").execute(arguments: [at, number])
     }
 
     func setState(_ db: Database, _ number: AccountNumber, _ state: AccountState) throws {
@@ -131,12 +132,12 @@ struct AccountStore: Sendable {
                 UPDATE accounts SET address_confirmed_at = coalesce(address_confirmed_at, ?), address_failed_at = NULL
                 WHERE number = ?
                 """
-        ).execute(arguments: [at.milliseconds, number])
+        ).execute(arguments: [at, number])
     }
 
     func addressFailed(_ db: Database, _ number: AccountNumber, at: Timestamp) throws {
         try db.cachedStatement(sql: "UPDATE accounts SET address_failed_at = ? WHERE number = ?")
-            .execute(arguments: [at.milliseconds, number])
+            .execute(arguments: [at, number])
     }
 
     /// Frees e-mail, user name and fiscal code. Rows that refer to the account must have gone before.
@@ -158,15 +159,15 @@ extension AccountStore {
     }
 
     func find(_ db: Database, person: PersonID) throws -> AccountRow? {
-        try row(db, "subject = ? AND kind = 'person'", [Data(person.bytes)])
+        try row(db, "subject = ? AND kind = 'person'", [person])
     }
 
     func find(_ db: Database, member: MemberID) throws -> AccountRow? {
-        try row(db, "subject = ? AND kind = 'member'", [Data(member.bytes)])
+        try row(db, "subject = ? AND kind = 'member'", [member])
     }
 
     func find(_ db: Database, operator anOperator: OperatorID) throws -> AccountRow? {
-        try row(db, "subject = ? AND kind = 'operator'", [Data(anOperator.bytes)])
+        try row(db, "subject = ? AND kind = 'operator'", [anOperator])
     }
 
     /// Of any kind: an address serves one account only.
@@ -194,13 +195,13 @@ extension AccountStore {
     func waiting(_ db: Database, in state: AccountState, since: Timestamp, limit: Int = 1000) throws -> [AccountRow] {
         try Row.fetchAll(
             db.cachedStatement(sql: "\(Self.columns) WHERE kind = 'person' AND state = ? AND created_at <= ? ORDER BY number LIMIT ?"),
-            arguments: [state.rawValue, since.milliseconds, limit]
+            arguments: [state.rawValue, since, limit]
         ).compactMap(AccountRow.init)
     }
 
     func members(_ db: Database, of organisation: OrganisationID) throws -> [AccountRow] {
         try Row.fetchAll(
-            db.cachedStatement(sql: "\(Self.columns) WHERE organisation = ? ORDER BY number"), arguments: [Data(organisation.bytes)]
+            db.cachedStatement(sql: "\(Self.columns) WHERE organisation = ? ORDER BY number"), arguments: [organisation]
         ).compactMap(AccountRow.init)
     }
 
@@ -220,14 +221,10 @@ extension AccountStore {
 extension AccountRow {
     fileprivate init?(_ row: Row) {
         guard let kind = AccountKind(rawValue: row[1]), let state = AccountState(rawValue: row[4]),
-            let subject = AccountSubject(
-                kind: kind, bytes: row[2] as Data, organisation: (row[3] as Data?).flatMap { OrganisationID(bytes: $0) })
+            let subject = AccountSubject(kind: kind, bytes: row[2] as Data, organisation: row.value(3))
         else { return nil }
         self.init(
-            number: row[0], subject: subject, state: state, createdAt: Timestamp(milliseconds: row[5]),
-            addressConfirmedAt: (row[6] as Int64?).map(Timestamp.init(milliseconds:)),
-            addressFailedAt: (row[7] as Int64?).map(Timestamp.init(milliseconds:)), termsVersion: row[9],
-            readersSince: (row[11] as Int64?).map(Timestamp.init(milliseconds:)), emailLookup: [UInt8](row[10] as Data),
-            sealedProfile: [UInt8](row[8] as Data))
+            number: row[0], subject: subject, state: state, createdAt: row[5], addressConfirmedAt: row[6], addressFailedAt: row[7],
+            termsVersion: row[9], readersSince: row[11], emailLookup: [UInt8](row[10] as Data), sealedProfile: [UInt8](row[8] as Data))
     }
 }

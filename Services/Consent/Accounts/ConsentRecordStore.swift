@@ -50,7 +50,7 @@ struct ConsentRecordStore: Sendable {
     func add(_ db: Database, _ record: ConsentRecord, account: AccountNumber, of subject: AccountSubject, at: Timestamp) throws {
         let sealed = try vault.seal(JSONEncoder().encode(record), at: Self.place, of: subject)
         try db.cachedStatement(sql: "INSERT INTO consent_records (account, at, record) VALUES (?, ?, ?)")
-            .execute(arguments: [account, at.milliseconds, Data(sealed)])
+            .execute(arguments: [account, at, Data(sealed)])
     }
 
     struct Entry: Hashable, Sendable {
@@ -68,7 +68,7 @@ struct ConsentRecordStore: Sendable {
         return try rows.map { row in
             let plain = try vault.open([UInt8](row[2] as Data), at: Self.place, of: subject)
             return Entry(
-                number: row[0], at: Timestamp(milliseconds: row[1]), record: try JSONDecoder().decode(ConsentRecord.self, from: Data(plain))
+                number: row[0], at: row[1], record: try JSONDecoder().decode(ConsentRecord.self, from: Data(plain))
             )
         }
     }

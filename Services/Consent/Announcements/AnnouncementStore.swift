@@ -64,8 +64,8 @@ struct AnnouncementStore: Sendable {
                 written_through) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
-                form.from.milliseconds, form.to.milliseconds, form.isMaintenance, form.italian.title, form.italian.text,
-                form.english.title, form.english.text, Data(maker.bytes), at.milliseconds, form.isBreach, form.isBreach ? 0 : nil,
+                form.from, form.to, form.isMaintenance, form.italian.title, form.italian.text,
+                form.english.title, form.english.text, maker, at, form.isBreach, form.isBreach ? 0 : nil,
             ])
         return db.lastInsertedRowID
     }
@@ -74,7 +74,7 @@ struct AnnouncementStore: Sendable {
     func withdraw(_ db: Database, _ number: Int64, by maker: OperatorID, at: Timestamp) throws -> Bool {
         try db.execute(
             sql: "UPDATE announcements SET withdrawn_by = ?, withdrawn_at = ? WHERE number = ? AND withdrawn_at IS NULL",
-            arguments: [Data(maker.bytes), at.milliseconds, number])
+            arguments: [maker, at, number])
         return db.changesCount == 1
     }
 
@@ -110,7 +110,7 @@ struct AnnouncementStore: Sendable {
     func current(_ db: Database, now: Timestamp, limit: Int) throws -> [Announcement] {
         try Row.fetchAll(
             db.cachedStatement(sql: "\(Self.columns) AND to_at > ? ORDER BY from_at, number LIMIT ?"),
-            arguments: [now.milliseconds, limit]
+            arguments: [now, limit]
         ).map(Announcement.init)
     }
 }
@@ -118,8 +118,8 @@ struct AnnouncementStore: Sendable {
 extension Announcement {
     fileprivate init(_ row: Row) {
         self.init(
-            number: row[0], from: Timestamp(milliseconds: row[1]), to: Timestamp(milliseconds: row[2]),
+            number: row[0], from: row[1], to: row[2],
             texts: [.italian: Text(title: row[4], text: row[5]), .english: Text(title: row[6], text: row[7])], isMaintenance: row[3],
-            isBreach: row[9], madeAt: Timestamp(milliseconds: row[8]))
+            isBreach: row[9], madeAt: row[8])
     }
 }

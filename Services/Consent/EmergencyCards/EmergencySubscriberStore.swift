@@ -25,13 +25,13 @@ struct EmergencySubscriberStore: Sendable {
     /// What the dispatcher said, in the transaction of its position.
     func note(_ db: Database, _ state: SubscriptionState) throws {
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO emergency_subscribers (person, subscribed, due) VALUES (?, ?, 1)")
-            .execute(arguments: [Data(state.person.bytes), state.subscribed])
+            .execute(arguments: [state.person, state.subscribed])
     }
 
     /// A whole snapshot did not have this person.
     func note(_ db: Database, left person: PersonID) throws {
         try db.cachedStatement(sql: "UPDATE emergency_subscribers SET subscribed = 0, due = 1 WHERE person = ?")
-            .execute(arguments: [Data(person.bytes)])
+            .execute(arguments: [person])
     }
 
     /// Everybody, in order, also who has left and of whom that is not said yet.
@@ -45,7 +45,7 @@ struct EmergencySubscriberStore: Sendable {
     /// The profile has changed, in the same transaction.
     func note(_ db: Database, profileOf person: PersonID) throws {
         try db.cachedStatement(sql: "UPDATE emergency_subscribers SET due = 1 WHERE person = ?")
-            .execute(arguments: [Data(person.bytes)])
+            .execute(arguments: [person])
     }
 
     /// - Parameter after: nil for the first ones.
@@ -54,7 +54,7 @@ struct EmergencySubscriberStore: Sendable {
     }
 
     func subscribed(_ db: Database, after: PersonID, limit: Int) throws -> [SubscriptionState] {
-        try states(db, "subscribed = 1 AND person > ? ORDER BY person LIMIT ?", [Data(after.bytes), limit])
+        try states(db, "subscribed = 1 AND person > ? ORDER BY person LIMIT ?", [after, limit])
     }
 
     /// It is said; of who has left nothing is kept.
@@ -62,11 +62,11 @@ struct EmergencySubscriberStore: Sendable {
         try db.execute(
             sql: state.subscribed
                 ? "UPDATE emergency_subscribers SET due = 0 WHERE person = ?" : "DELETE FROM emergency_subscribers WHERE person = ?",
-            arguments: [Data(state.person.bytes)])
+            arguments: [state.person])
     }
 
     func forget(_ db: Database, _ person: PersonID) throws -> Int {
-        try db.execute(sql: "DELETE FROM emergency_subscribers WHERE person = ?", arguments: [Data(person.bytes)])
+        try db.execute(sql: "DELETE FROM emergency_subscribers WHERE person = ?", arguments: [person])
         return db.changesCount
     }
 
@@ -74,7 +74,7 @@ struct EmergencySubscriberStore: Sendable {
         try Row.fetchAll(
             db.cachedStatement(sql: "SELECT person, subscribed FROM emergency_subscribers WHERE \(condition)"), arguments: arguments
         ).compactMap { row in
-            PersonID(bytes: row[0] as Data).map { SubscriptionState(person: $0, subscribed: row[1]) }
+            row.value(0, as: PersonID.self).map { SubscriptionState(person: $0, subscribed: row[1]) }
         }
     }
 }

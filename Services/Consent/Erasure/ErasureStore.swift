@@ -58,10 +58,7 @@ struct ErasureStore: Sendable {
     func add(_ db: Database, _ order: PersonErased, capability: [UInt8], contact: [UInt8]) throws {
         try db.execute(
             sql: "INSERT INTO erasures (erasure, person, scope, ordered_at, capability_lookup, contact) VALUES (?, ?, ?, ?, ?, ?)",
-            arguments: [
-                Data(order.erasure.bytes), Data(order.person.bytes), order.scope.rawValue, order.orderedAt.milliseconds, Data(capability),
-                Data(contact),
-            ])
+            arguments: [order.erasure, order.person, order.scope.rawValue, order.orderedAt, Data(capability), Data(contact)])
     }
 
     /// The first word of a service counts.
@@ -75,17 +72,17 @@ struct ErasureStore: Sendable {
     func complete(_ db: Database, _ number: Int64, at now: Timestamp, certificate: String) throws {
         try db.execute(
             sql: "UPDATE erasures SET completed_at = ?, person = NULL, contact = NULL, certificate = ? WHERE number = ?",
-            arguments: [now.milliseconds, certificate, number])
+            arguments: [now, certificate, number])
     }
 
     func reminded(_ db: Database, _ number: Int64, at now: Timestamp) throws {
-        try db.execute(sql: "UPDATE erasures SET reminded_at = ? WHERE number = ?", arguments: [now.milliseconds, number])
+        try db.execute(sql: "UPDATE erasures SET reminded_at = ? WHERE number = ?", arguments: [now, number])
     }
 
     // MARK: Reading
 
     func find(_ db: Database, _ erasure: ErasureID) throws -> ErasureRow? {
-        try rows(db, "erasure = ?", [Data(erasure.bytes)]).first
+        try rows(db, "erasure = ?", [erasure]).first
     }
 
     func find(_ db: Database, capability: [UInt8]) throws -> ErasureRow? {
@@ -94,12 +91,12 @@ struct ErasureStore: Sendable {
 
     /// One that is under way for the person and takes in this scope.
     func running(_ db: Database, of person: PersonID, scope: ErasureScope) throws -> ErasureRow? {
-        try rows(db, "person = ? AND scope IN (?, 'account')", [Data(person.bytes), scope.rawValue]).first
+        try rows(db, "person = ? AND scope IN (?, 'account')", [person, scope.rawValue]).first
     }
 
     /// Whether another order about the person is not completed.
     func isPending(_ db: Database, _ person: PersonID) throws -> Bool {
-        try !rows(db, "person = ?", [Data(person.bytes)]).isEmpty
+        try !rows(db, "person = ?", [person]).isEmpty
     }
 
     /// Not completed, oldest first.
@@ -120,15 +117,13 @@ struct ErasureStore: Sendable {
                 WHERE \(condition)
                 """, arguments: arguments)
         return try found.compactMap { row in
-            guard let erasure = ErasureID(bytes: row[1] as Data), let scope = ErasureScope(rawValue: row[3]) else { return nil }
+            guard let erasure: ErasureID = row.value(1), let scope = ErasureScope(rawValue: row[3]) else { return nil }
             let number: Int64 = row[0]
             let erased = ErasureCase(
-                erasure: erasure, scope: scope, orderedAt: Timestamp(milliseconds: row[4]), confirmed: try confirmations(db, number),
-                completedAt: (row[5] as Int64?).map(Timestamp.init(milliseconds:)),
-                remindedAt: (row[6] as Int64?).map(Timestamp.init(milliseconds:)))
+                erasure: erasure, scope: scope, orderedAt: row[4], confirmed: try confirmations(db, number), completedAt: row[5],
+                remindedAt: row[6])
             return ErasureRow(
-                number: number, person: (row[2] as Data?).flatMap { PersonID(bytes: $0) }, erased: erased,
-                contact: (row[7] as Data?).map { [UInt8]($0) }, certificate: row[8])
+                number: number, person: row.value(2), erased: erased, contact: (row[7] as Data?).map { [UInt8]($0) }, certificate: row[8])
         }
     }
 

@@ -47,8 +47,8 @@ struct SigningKeyStore: Sendable {
                 VALUES (?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
-                period.id, Data(signing.publicKey.bytes), Data(sealed), period.notBefore.milliseconds, period.signsFrom.milliseconds,
-                period.signsUntil.milliseconds, period.notAfter.milliseconds,
+                period.id, Data(signing.publicKey.bytes), Data(sealed), period.notBefore, period.signsFrom,
+                period.signsUntil, period.notAfter,
             ])
     }
 
@@ -60,9 +60,7 @@ struct SigningKeyStore: Sendable {
             let id: String = row[0]
             let seed = try (row[2] as Data?).map { try Seal.open($0, key: key, context: Self.context(id)) }
             return SigningKeyRow(
-                period: KeyPeriod(
-                    id: id, notBefore: Timestamp(milliseconds: row[3]), signsFrom: Timestamp(milliseconds: row[4]),
-                    signsUntil: Timestamp(milliseconds: row[5]), notAfter: Timestamp(milliseconds: row[6])),
+                period: KeyPeriod(id: id, notBefore: row[3], signsFrom: row[4], signsUntil: row[5], notAfter: row[6]),
                 publicKey: try VerifyingKey(bytes: row[1] as Data), signing: try seed.map { try SigningKey(seed: $0) })
         }
     }
@@ -70,8 +68,8 @@ struct SigningKeyStore: Sendable {
     /// Takes the secret half of those that sign no more, and forgets those that prove nothing any more.
     func retire(_ db: Database, at now: Timestamp) throws {
         try db.execute(
-            sql: "UPDATE signing_keys SET seed = NULL WHERE signs_until <= ? AND seed IS NOT NULL", arguments: [now.milliseconds])
-        try db.execute(sql: "DELETE FROM signing_keys WHERE not_after <= ?", arguments: [now.milliseconds])
+            sql: "UPDATE signing_keys SET seed = NULL WHERE signs_until <= ? AND seed IS NOT NULL", arguments: [now])
+        try db.execute(sql: "DELETE FROM signing_keys WHERE not_after <= ?", arguments: [now])
     }
 
     private static func context(_ id: String) -> [UInt8] {

@@ -46,7 +46,7 @@ struct CredentialStore: Sendable {
                 ON CONFLICT (account) DO UPDATE
                 SET hash = excluded.hash, temporary_until = excluded.temporary_until, changed_at = excluded.changed_at
                 """
-        ).execute(arguments: [account, Data(sealed), temporaryUntil?.milliseconds, at.milliseconds])
+        ).execute(arguments: [account, Data(sealed), temporaryUntil, at])
     }
 
     /// The same password under today's costs: what else is known of it stays.
@@ -63,8 +63,7 @@ struct CredentialStore: Sendable {
             db.cachedStatement(sql: "SELECT hash, temporary_until FROM credentials WHERE account = ?"), arguments: [account])
         guard let row else { return nil }
         let hash = try Seal.open(row[0] as Data, key: key, context: Self.context(account))
-        return Credential(
-            hash: String(decoding: hash, as: UTF8.self), temporaryUntil: (row[1] as Int64?).map(Timestamp.init(milliseconds:)))
+        return Credential(hash: String(decoding: hash, as: UTF8.self), temporaryUntil: row[1])
     }
 
     private static func context(_ account: AccountNumber) -> [UInt8] {
@@ -90,7 +89,7 @@ struct LogInRuns: Sendable {
 
     func find(_ db: Database, _ subject: [UInt8]) throws -> FailureRun? {
         try Row.fetchOne(db.cachedStatement(sql: "SELECT count, last_at FROM log_in_runs WHERE subject = ?"), arguments: [Data(subject)])
-            .map { FailureRun(count: $0[0], last: Timestamp(milliseconds: $0[1])) }
+            .map { FailureRun(count: $0[0], last: $0[1]) }
     }
 
     func save(_ db: Database, _ subject: [UInt8], _ run: FailureRun) throws {
@@ -100,7 +99,7 @@ struct LogInRuns: Sendable {
                 ON CONFLICT (subject) DO UPDATE
                 SET owner_told = owner_told AND excluded.count > count, count = excluded.count, last_at = excluded.last_at
                 """
-        ).execute(arguments: [Data(subject), run.count, run.last.milliseconds])
+        ).execute(arguments: [Data(subject), run.count, run.last])
     }
 
     /// True for the first call in a run that has reached `count`: then the owner is to be told (ACC-12).
@@ -121,6 +120,6 @@ struct LogInRuns: Sendable {
 
     /// Forgets runs that count no more.
     func expire(_ db: Database, before: Timestamp) throws {
-        try db.cachedStatement(sql: "DELETE FROM log_in_runs WHERE last_at < ?").execute(arguments: [before.milliseconds])
+        try db.cachedStatement(sql: "DELETE FROM log_in_runs WHERE last_at < ?").execute(arguments: [before])
     }
 }

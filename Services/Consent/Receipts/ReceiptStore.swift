@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 import Sealing
+import Storage
 
 /// One receipt as it was kept.
 struct StoredReceipt: Sendable {
@@ -48,7 +49,7 @@ struct ReceiptStore: Sendable {
         let sealed = try Seal.seal(Array(jws.utf8), key: key, context: Self.context(receipt))
         try db.cachedStatement(
             sql: "INSERT INTO sharing_receipts (receipt, request, account, event, at, sealed) VALUES (?, ?, ?, ?, ?, ?)"
-        ).execute(arguments: [Data(receipt.bytes), row.number, row.account, event.rawValue, at.milliseconds, Data(sealed)])
+        ).execute(arguments: [receipt, row.number, row.account, event.rawValue, at, Data(sealed)])
     }
 
     /// Newest first, those before row `before`.
@@ -80,11 +81,10 @@ struct ReceiptStore: Sendable {
 
 extension StoredReceipt {
     fileprivate init?(_ row: Row) {
-        guard let receipt = ReceiptID(bytes: row[1] as Data), let request = RequestID(bytes: row[2] as Data),
-            let person = PersonID(bytes: row[3] as Data), let event = ConsentEvent(rawValue: row[4])
+        guard let receipt: ReceiptID = row.value(1), let request: RequestID = row.value(2),
+            let person: PersonID = row.value(3), let event = ConsentEvent(rawValue: row[4])
         else { return nil }
         self.init(
-            number: row[0], receipt: receipt, request: request, person: person, event: event, at: Timestamp(milliseconds: row[5]),
-            sealed: [UInt8](row[6] as Data))
+            number: row[0], receipt: receipt, request: request, person: person, event: event, at: row[5], sealed: [UInt8](row[6] as Data))
     }
 }

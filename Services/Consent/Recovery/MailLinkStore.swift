@@ -68,9 +68,7 @@ struct MailLinkStore: Sendable {
         let sealed = try Seal.seal(payload, key: Self.payloadKey(token), context: Self.context(purpose, account))
         try db.cachedStatement(
             sql: "INSERT INTO mail_links (digest, purpose, account, payload, made_at, until) VALUES (?, ?, ?, ?, ?, ?)"
-        ).execute(arguments: [
-            Data(Self.digest(token)), purpose.rawValue, account, Data(sealed), at.milliseconds, (at + lasting).milliseconds,
-        ])
+        ).execute(arguments: [Data(Self.digest(token)), purpose.rawValue, account, Data(sealed), at, at + lasting])
         return token
     }
 
@@ -81,13 +79,12 @@ struct MailLinkStore: Sendable {
         let row = try Row.fetchOne(
             db.cachedStatement(
                 sql: "SELECT account, payload, made_at, until FROM mail_links WHERE digest = ? AND purpose = ? AND until > ?"),
-            arguments: [Data(Self.digest(token)), purpose.rawValue, now.milliseconds])
+            arguments: [Data(Self.digest(token)), purpose.rawValue, now])
         guard let row else { return nil }
         let account: AccountNumber = row[0]
         return MailLink(
-            account: account,
-            payload: try Seal.open(row[1] as Data, key: Self.payloadKey(token), context: Self.context(purpose, account)),
-            madeAt: Timestamp(milliseconds: row[2]), until: Timestamp(milliseconds: row[3]))
+            account: account, payload: try Seal.open(row[1] as Data, key: Self.payloadKey(token), context: Self.context(purpose, account)),
+            madeAt: row[2], until: row[3])
     }
 
     /// As `look`, before what the link does: whoever has none that holds spends no turn in the queue of writes.
@@ -109,7 +106,7 @@ struct MailLinkStore: Sendable {
     func count(_ db: Database, account: AccountNumber, purpose: MailLinkPurpose, since: Timestamp) throws -> Int {
         try Int.fetchOne(
             db.cachedStatement(sql: "SELECT count(*) FROM mail_links WHERE account = ? AND purpose = ? AND made_at > ?"),
-            arguments: [account, purpose.rawValue, since.milliseconds]) ?? 0
+            arguments: [account, purpose.rawValue, since]) ?? 0
     }
 
     /// Ends the account's links for this purpose.
@@ -119,7 +116,7 @@ struct MailLinkStore: Sendable {
     }
 
     func expire(_ db: Database, at now: Timestamp) throws {
-        try db.cachedStatement(sql: "DELETE FROM mail_links WHERE until <= ?").execute(arguments: [now.milliseconds])
+        try db.cachedStatement(sql: "DELETE FROM mail_links WHERE until <= ?").execute(arguments: [now])
     }
 
     // MARK: The token
@@ -165,7 +162,7 @@ struct RecoveryRequests: Sendable {
     func add(_ db: Database, _ email: EmailAddress, _ language: Language, at: Timestamp) throws {
         let sealed = try Seal.seal(Array(email.text.utf8), key: key, context: Self.context)
         try db.cachedStatement(sql: "INSERT INTO recovery_wishes (email, language, at) VALUES (?, ?, ?)")
-            .execute(arguments: [Data(sealed), language.rawValue, at.milliseconds])
+            .execute(arguments: [Data(sealed), language.rawValue, at])
     }
 
     /// The number of the newest; 0 where none waits.
@@ -181,7 +178,7 @@ struct RecoveryRequests: Sendable {
         return try rows.compactMap { row in
             let text = String(decoding: try Seal.open(row[1] as Data, key: key, context: Self.context), as: UTF8.self)
             return EmailAddress(text).map {
-                Request(number: row[0], email: $0, language: Language(rawValue: row[2]) ?? .english, at: Timestamp(milliseconds: row[3]))
+                Request(number: row[0], email: $0, language: Language(rawValue: row[2]) ?? .english, at: row[3])
             }
         }
     }

@@ -172,22 +172,18 @@ struct SecondFactorTable: Sendable {
                 INSERT INTO second_factors (account, secret, made_at) VALUES (?, ?, ?)
                 ON CONFLICT (account) DO UPDATE SET secret = excluded.secret, made_at = excluded.made_at WHERE confirmed_at IS NULL
                 """
-        ).execute(arguments: [account, Data(secret), at.milliseconds])
+        ).execute(arguments: [account, Data(secret), at])
     }
 
     func find(_ db: Database, _ account: AccountNumber) throws -> SecondFactorRow? {
         try Row.fetchOne(
             db.cachedStatement(sql: "SELECT secret, confirmed_at, last_step FROM second_factors WHERE account = ?"), arguments: [account]
-        ).map { row in
-            SecondFactorRow(
-                account: account, secret: [UInt8](row[0] as Data), confirmedAt: (row[1] as Int64?).map(Timestamp.init(milliseconds:)),
-                lastStep: row[2])
-        }
+        ).map { row in SecondFactorRow(account: account, secret: [UInt8](row[0] as Data), confirmedAt: row[1], lastStep: row[2]) }
     }
 
     func confirm(_ db: Database, _ account: AccountNumber, at: Timestamp) throws {
         try db.cachedStatement(sql: "UPDATE second_factors SET confirmed_at = ? WHERE account = ?")
-            .execute(arguments: [at.milliseconds, account])
+            .execute(arguments: [at, account])
     }
 
     func use(_ db: Database, _ account: AccountNumber, step: Int64) throws {

@@ -42,7 +42,7 @@ struct RestoredSessionStore: Sendable {
         let time = now()
         guard let found, try found.name == Self.name(db) else { return try table.endAll(db, at: time) }
         for entry in found.entries {
-            try db.cachedStatement(sql: "DELETE FROM sessions WHERE session = ?").execute(arguments: [Data(entry.session.bytes)])
+            try db.cachedStatement(sql: "DELETE FROM sessions WHERE session = ?").execute(arguments: [entry.session])
             let ended = SessionEnded(session: entry.session, until: SessionLife.lastTokenExpires(lastUsed: entry.at))
             if ended.until > time { try table.rememberEnded(db, ended) }
         }

@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// One row of `sessions`.
 struct SessionRow: Sendable {
@@ -110,9 +111,8 @@ struct SessionStore: Sendable {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
-            Data(session.bytes), account, Data(label), Data(address), at.milliseconds, at.milliseconds, limits.mustChange,
-            limits.mustEnrol, at.milliseconds, authentication.written, Data(token.familyDigest), Data(token.secretDigest),
-            endsAt.milliseconds,
+            session, account, Data(label), Data(address), at, at, limits.mustChange, limits.mustEnrol, at, authentication.written,
+            Data(token.familyDigest), Data(token.secretDigest), endsAt,
         ])
     }
 
@@ -129,31 +129,28 @@ struct SessionStore: Sendable {
                 restored = 0
                 WHERE number = ?
                 """
-        ).execute(arguments: [
-            Data(token.secretDigest), at.milliseconds, endsAt.milliseconds, Data(spent.secretDigest), at.milliseconds,
-            Data(answer), row.number,
-        ])
+        ).execute(arguments: [Data(token.secretDigest), at, endsAt, Data(spent.secretDigest), at, Data(answer), row.number])
     }
 
     /// The owner has chosen a password: the session may do everything from its next access token on.
     func passwordChosen(_ db: Database, _ session: SessionID) throws {
-        try db.cachedStatement(sql: "UPDATE sessions SET must_change = 0 WHERE session = ?").execute(arguments: [Data(session.bytes)])
+        try db.cachedStatement(sql: "UPDATE sessions SET must_change = 0 WHERE session = ?").execute(arguments: [session])
     }
 
     /// Whoever holds the session has just proved who they are.
     func authenticated(_ db: Database, _ session: SessionID, _ proof: Authentication) throws {
         try db.cachedStatement(sql: "UPDATE sessions SET authenticated_at = ?, authenticated_by = ? WHERE session = ?")
-            .execute(arguments: [proof.at.milliseconds, proof.written, Data(session.bytes)])
+            .execute(arguments: [proof.at, proof.written, session])
     }
 
     /// As `authenticated`, by the code that confirmed a new factor: the session may do everything.
     func enrolled(_ db: Database, _ session: SessionID, _ proof: Authentication) throws {
         try authenticated(db, session, proof)
-        try db.cachedStatement(sql: "UPDATE sessions SET must_enrol = 0 WHERE session = ?").execute(arguments: [Data(session.bytes)])
+        try db.cachedStatement(sql: "UPDATE sessions SET must_enrol = 0 WHERE session = ?").execute(arguments: [session])
     }
 
     func find(_ db: Database, _ session: SessionID) throws -> SessionRow? {
-        try row(db, "session = ?", [Data(session.bytes)])
+        try row(db, "session = ?", [session])
     }
 
     /// Whose session it is; nil where it is over.
@@ -183,14 +180,14 @@ struct SessionStore: Sendable {
     /// Those that nobody has refreshed since then, at most `limit`.
     func unused(_ db: Database, since: Timestamp, limit: Int) throws -> [SessionRow] {
         try Row.fetchAll(
-            db.cachedStatement(sql: "\(Self.columns) WHERE used_at < ? ORDER BY used_at LIMIT ?"), arguments: [since.milliseconds, limit]
+            db.cachedStatement(sql: "\(Self.columns) WHERE used_at < ? ORDER BY used_at LIMIT ?"), arguments: [since, limit]
         ).compactMap(SessionRow.init)
     }
 
     /// Those that are over by then, at most `limit`.
     func over(_ db: Database, at now: Timestamp, limit: Int) throws -> [SessionRow] {
         try Row.fetchAll(
-            db.cachedStatement(sql: "\(Self.columns) WHERE ends_at <= ? ORDER BY ends_at LIMIT ?"), arguments: [now.milliseconds, limit]
+            db.cachedStatement(sql: "\(Self.columns) WHERE ends_at <= ? ORDER BY ends_at LIMIT ?"), arguments: [now, limit]
         ).compactMap(SessionRow.init)
     }
 
@@ -210,7 +207,7 @@ struct SessionStore: Sendable {
     func endAll(_ db: Database, at now: Timestamp) throws {
         try db.execute(
             sql: "INSERT OR IGNORE INTO ended_sessions (session, until) SELECT session, ? FROM sessions",
-            arguments: [SessionLife.lastTokenExpires(lastUsed: now).milliseconds])
+            arguments: [SessionLife.lastTokenExpires(lastUsed: now)])
         try db.execute(sql: "DELETE FROM sessions")
     }
 
@@ -227,7 +224,7 @@ struct SessionStore: Sendable {
 
     func rememberEnded(_ db: Database, _ ended: SessionEnded) throws {
         try db.cachedStatement(sql: "INSERT OR IGNORE INTO ended_sessions (session, until) VALUES (?, ?)")
-            .execute(arguments: [Data(ended.session.bytes), ended.until.milliseconds])
+            .execute(arguments: [ended.session, ended.until])
     }
 
     /// A page of those that some service might still believe, with the number to go on from.
@@ -235,30 +232,28 @@ struct SessionStore: Sendable {
         try Row.fetchAll(
             db.cachedStatement(
                 sql: "SELECT number, session, until FROM ended_sessions WHERE number > ? AND until > ? ORDER BY number LIMIT ?"),
-            arguments: [number, now.milliseconds, limit]
+            arguments: [number, now, limit]
         ).compactMap { row in
-            SessionID(bytes: row[1] as Data).map {
-                (number: row[0], ended: SessionEnded(session: $0, until: Timestamp(milliseconds: row[2])))
-            }
+            row.value(1, as: SessionID.self).map { (number: row[0], ended: SessionEnded(session: $0, until: row[2])) }
         }
     }
 
     func forgetEnded(_ db: Database, at now: Timestamp) throws {
-        try db.cachedStatement(sql: "DELETE FROM ended_sessions WHERE until <= ?").execute(arguments: [now.milliseconds])
+        try db.cachedStatement(sql: "DELETE FROM ended_sessions WHERE until <= ?").execute(arguments: [now])
     }
 }
 
 extension SessionRow {
     fileprivate init?(_ row: Row) {
-        guard let session = SessionID(bytes: row[1] as Data) else { return nil }
+        guard let session: SessionID = row.value(1) else { return nil }
         var last: LastRefresh?
-        if let secret = row[8] as Data?, let at = row[9] as Int64?, let answer = row[10] as Data? {
-            last = LastRefresh(secret: [UInt8](secret), at: Timestamp(milliseconds: at), answer: [UInt8](answer))
+        if let secret = row[8] as Data?, let at = row[9] as Timestamp?, let answer = row[10] as Data? {
+            last = LastRefresh(secret: [UInt8](secret), at: at, answer: [UInt8](answer))
         }
         self.init(
             number: row[0], session: session, account: row[2], label: [UInt8](row[3] as Data),
-            createdAt: Timestamp(milliseconds: row[4]), usedAt: Timestamp(milliseconds: row[5]), mustChange: row[6], mustEnrol: row[11],
-            authentication: (row[12] as Int64?).map { Authentication(at: Timestamp(milliseconds: $0), written: row[13]) },
+            createdAt: row[4], usedAt: row[5], mustChange: row[6], mustEnrol: row[11],
+            authentication: (row[12] as Timestamp?).map { Authentication(at: $0, written: row[13]) },
             secret: [UInt8](row[7] as Data), lastRefresh: last, isRestored: row[14])
     }
 }

@@ -36,7 +36,7 @@ struct AnonymousSharingStore: Sendable {
                 ON CONFLICT (account, metric) DO UPDATE SET shared = excluded.shared, changed_at = excluded.changed_at
                 WHERE shared <> excluded.shared
                 """
-        ).execute(arguments: [account, Int(metric.number), shared, at.milliseconds])
+        ).execute(arguments: [account, Int(metric.number), shared, at])
         let choice = try choices(db, of: account).first { $0.metric == metric }
         return choice ?? AnonymousChoice(metric: metric, isShared: shared, changedAt: at)
     }
@@ -47,9 +47,7 @@ struct AnonymousSharingStore: Sendable {
             db.cachedStatement(sql: "SELECT metric, shared, changed_at FROM anonymous_sharing WHERE account = ? ORDER BY metric"),
             arguments: [account]
         ).compactMap { row in
-            Metric(number: row[0]).map {
-                AnonymousChoice(metric: $0, isShared: row[1], changedAt: Timestamp(milliseconds: row[2]))
-            }
+            Metric(number: row[0]).map { AnonymousChoice(metric: $0, isShared: row[1], changedAt: row[2]) }
         }
     }
 

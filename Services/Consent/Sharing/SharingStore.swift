@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// One request as the store has it.
 struct StoredRequest: Sendable {
@@ -79,10 +80,9 @@ struct SharingStore: Sendable {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
-            Data(request.id.bytes), Data(request.organisation.bytes), account, Data(request.person.bytes), Data(details),
-            request.scope.types.blob, request.scope.window.lowerBound.milliseconds, request.scope.window.upperBound.milliseconds,
-            request.granularity.rawValue, request.openedAt.milliseconds, request.answerBy.milliseconds, request.status.rawValue,
-            request.changedAt.milliseconds,
+            request.id, request.organisation, account, request.person, Data(details), request.scope.types.blob,
+            request.scope.window.lowerBound, request.scope.window.upperBound, request.granularity.rawValue, request.openedAt,
+            request.answerBy, request.status.rawValue, request.changedAt,
         ])
         return db.lastInsertedRowID
     }
@@ -96,8 +96,8 @@ struct SharingStore: Sendable {
                 WHERE request = ?
                 """
         ).execute(arguments: [
-            request.status.rawValue, request.changedAt.milliseconds, request.answeredAt?.milliseconds,
-            request.grant.map { Data($0.id.bytes) }, request.grant?.scope.types.blob, request.grant?.version, Data(request.id.bytes),
+            request.status.rawValue, request.changedAt, request.answeredAt, request.grant?.id, request.grant?.scope.types.blob,
+            request.grant?.version, request.id,
         ])
     }
 
@@ -114,14 +114,14 @@ struct SharingStore: Sendable {
     func unknownCodes(_ db: Database, of organisation: OrganisationID, day: Int64) throws -> Int {
         try Int.fetchOne(
             db.cachedStatement(sql: "SELECT count(*) FROM sharing_unknown_codes WHERE organisation = ? AND day = ?"),
-            arguments: [Data(organisation.bytes), day]) ?? 0
+            arguments: [organisation, day]) ?? 0
     }
 
     /// The same code again counts once. Days before are forgotten.
     func noteUnknown(_ db: Database, _ lookup: [UInt8], of organisation: OrganisationID, day: Int64) throws {
         try db.cachedStatement(sql: "DELETE FROM sharing_unknown_codes WHERE day < ?").execute(arguments: [day])
         try db.cachedStatement(sql: "INSERT OR IGNORE INTO sharing_unknown_codes VALUES (?, ?, ?)")
-            .execute(arguments: [Data(organisation.bytes), day, Data(lookup)])
+            .execute(arguments: [organisation, day, Data(lookup)])
     }
 }
 
@@ -134,11 +134,11 @@ extension SharingStore {
         """
 
     func find(_ db: Database, _ request: RequestID) throws -> StoredRequest? {
-        try rows(db, "request = ?", [Data(request.bytes)]).first
+        try rows(db, "request = ?", [request]).first
     }
 
     func find(_ db: Database, grant: GrantID) throws -> StoredRequest? {
-        try rows(db, "grant_id = ?", [Data(grant.bytes)]).first
+        try rows(db, "grant_id = ?", [grant]).first
     }
 
     /// All of one person, in the order in which they came.
@@ -164,30 +164,28 @@ extension SharingStore {
 
     /// Everything that one organisation has asked of one person.
     func all(_ db: Database, of account: AccountNumber, by organisation: OrganisationID) throws -> [StoredRequest] {
-        try rows(db, "account = ? AND organisation = ? ORDER BY number", [account, Data(organisation.bytes)])
+        try rows(db, "account = ? AND organisation = ? ORDER BY number", [account, organisation])
     }
 
     /// What an organisation still waits for or has access to, oldest first.
     func open(_ db: Database, by organisation: OrganisationID, limit: Int) throws -> [StoredRequest] {
-        try rows(db, "organisation = ? AND status IN ('PENDING', 'APPROVED') ORDER BY number LIMIT ?", [Data(organisation.bytes), limit])
+        try rows(db, "organisation = ? AND status IN ('PENDING', 'APPROVED') ORDER BY number LIMIT ?", [organisation, limit])
     }
 
     /// Pending ones whose time is over, longest overdue first.
     func overdue(_ db: Database, at now: Timestamp, limit: Int) throws -> [StoredRequest] {
-        try rows(db, "status = 'PENDING' AND answer_by <= ? ORDER BY answer_by LIMIT ?", [now.milliseconds, limit])
+        try rows(db, "status = 'PENDING' AND answer_by <= ? ORDER BY answer_by LIMIT ?", [now, limit])
     }
 
     /// Subscriptions whose period ended by `moment` and was accepted by then, the earliest first.
     func runOut(_ db: Database, by moment: Timestamp, limit: Int) throws -> [StoredRequest] {
         try rows(
-            db, "status = 'APPROVED' AND to_at > opened_at AND to_at <= ?1 AND answered_at <= ?1 ORDER BY to_at LIMIT ?2",
-            [moment.milliseconds, limit])
+            db, "status = 'APPROVED' AND to_at > opened_at AND to_at <= ?1 AND answered_at <= ?1 ORDER BY to_at LIMIT ?2", [moment, limit])
     }
 
     /// When the next pending request becomes overdue; nil where none waits.
     func nextDue(_ db: Database) throws -> Timestamp? {
-        try Int64.fetchOne(db.cachedStatement(sql: "SELECT min(answer_by) FROM sharing_requests WHERE status = 'PENDING'"))
-            .map(Timestamp.init(milliseconds:))
+        try Timestamp.fetchOne(db.cachedStatement(sql: "SELECT min(answer_by) FROM sharing_requests WHERE status = 'PENDING'"))
     }
 
     /// For snapshots: in the order of numbers, at most `limit`.
@@ -208,23 +206,22 @@ struct UnreadableRow: Error {}
 
 extension StoredRequest {
     fileprivate init?(_ row: Row) {
-        guard let id = RequestID(bytes: row[2] as Data), let organisation = OrganisationID(bytes: row[3] as Data),
-            let person = PersonID(bytes: row[4] as Data), let types = Set<Metric>(blob: row[6] as Data),
+        guard let id: RequestID = row.value(2), let organisation: OrganisationID = row.value(3),
+            let person: PersonID = row.value(4), let types = Set<Metric>(blob: row[6] as Data),
             let granularity = GrantGranularity(rawValue: row[9]), let status = RequestStatus(rawValue: row[12])
         else { return nil }
-        let window = Timestamp(milliseconds: row[7])..<Timestamp(milliseconds: row[8])
-        guard let scope = SharingScope(types: types, window: window) else { return nil }
+        let (from, to): (Timestamp, Timestamp) = (row[7], row[8])
+        guard from <= to, let scope = SharingScope(types: types, window: from..<to) else { return nil }
         var grant: SharingGrant?
         if let grantID = row[15] as Data? {
             guard let id = GrantID(bytes: grantID), let types = Set<Metric>(blob: row[16] as Data),
-                let allowed = SharingScope(types: types, window: window)
+                let allowed = SharingScope(types: types, window: from..<to)
             else { return nil }
             grant = SharingGrant(id: id, scope: allowed, version: row[17])
         }
         let request = SharingRequest(
             id: id, organisation: organisation, person: person, scope: scope, granularity: granularity,
-            openedAt: Timestamp(milliseconds: row[10]), answerBy: Timestamp(milliseconds: row[11]), status: status,
-            changedAt: Timestamp(milliseconds: row[13]), answeredAt: (row[14] as Int64?).map(Timestamp.init(milliseconds:)), grant: grant)
+            openedAt: row[10], answerBy: row[11], status: status, changedAt: row[13], answeredAt: row[14], grant: grant)
         self.init(number: row[0], account: row[1], request: request, details: [UInt8](row[5] as Data))
     }
 }
