@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 import Sealing
+import Storage
 
 struct ClientRow: Sendable {
     let id: ClientID
@@ -65,54 +66,52 @@ struct ClientStore: Sendable {
         try db.cachedStatement(
             sql: "INSERT INTO api_clients (client, organisation, label, scopes, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)"
         ).execute(arguments: [
-            Data(row.id.bytes), Data(row.organisation.bytes), Data(try seal(row.label, of: row.id)), Right.written(row.rights),
-            Data(row.secret), row.createdAt.milliseconds,
+            row.id, row.organisation, Data(try seal(row.label, of: row.id)), Right.written(row.rights), Data(row.secret), row.createdAt,
         ])
     }
 
     func setName(_ db: Database, _ id: ClientID, label: String, rights: Set<Right>) throws {
         try db.cachedStatement(sql: "UPDATE api_clients SET label = ?, scopes = ? WHERE client = ?")
-            .execute(arguments: [Data(try seal(label, of: id)), Right.written(rights), Data(id.bytes)])
+            .execute(arguments: [Data(try seal(label, of: id)), Right.written(rights), id])
     }
 
     /// The secret in force becomes the old one; that before ends.
     func rotate(_ db: Database, _ id: ClientID, to secret: [UInt8], oldUntil: Timestamp) throws {
         try db.cachedStatement(sql: "UPDATE api_clients SET old_secret = secret, old_until = ?, secret = ? WHERE client = ?")
-            .execute(arguments: [oldUntil.milliseconds, Data(secret), Data(id.bytes)])
+            .execute(arguments: [oldUntil, Data(secret), id])
     }
 
     func used(_ db: Database, _ id: ClientID, at: Timestamp) throws {
-        try db.cachedStatement(sql: "UPDATE api_clients SET used_at = ? WHERE client = ?").execute(
-            arguments: [at.milliseconds, Data(id.bytes)])
+        try db.cachedStatement(sql: "UPDATE api_clients SET used_at = ? WHERE client = ?").execute(arguments: [at, id])
     }
 
     /// Its tokens go with it.
     func delete(_ db: Database, _ id: ClientID) throws {
-        try db.cachedStatement(sql: "DELETE FROM api_clients WHERE client = ?").execute(arguments: [Data(id.bytes)])
+        try db.cachedStatement(sql: "DELETE FROM api_clients WHERE client = ?").execute(arguments: [id])
     }
 
     static func deleteAll(_ db: Database, of organisation: OrganisationID) throws {
-        try db.cachedStatement(sql: "DELETE FROM api_clients WHERE organisation = ?").execute(arguments: [Data(organisation.bytes)])
+        try db.cachedStatement(sql: "DELETE FROM api_clients WHERE organisation = ?").execute(arguments: [organisation])
     }
 
     func find(_ db: Database, _ id: ClientID) throws -> ClientRow? {
-        try rows(db, "client = ?", [Data(id.bytes)]).first?.row
+        try rows(db, "client = ?", [id]).first?.row
     }
 
     /// Nil for another organisation's: it does not exist for this one.
     func find(_ db: Database, _ id: ClientID, of organisation: OrganisationID) throws -> ClientRow? {
-        try rows(db, "client = ? AND organisation = ?", [Data(id.bytes), Data(organisation.bytes)]).first?.row
+        try rows(db, "client = ? AND organisation = ?", [id, organisation]).first?.row
     }
 
     func page(
         _ db: Database, of organisation: OrganisationID, after: Int64, limit: Int
     ) throws -> [(number: Int64, row: ClientRow)] {
-        try rows(db, "organisation = ? AND number > ? ORDER BY number LIMIT ?", [Data(organisation.bytes), after, limit])
+        try rows(db, "organisation = ? AND number > ? ORDER BY number LIMIT ?", [organisation, after, limit])
     }
 
     func count(_ db: Database, of organisation: OrganisationID) throws -> Int {
         try Int.fetchOne(
-            db.cachedStatement(sql: "SELECT count(*) FROM api_clients WHERE organisation = ?"), arguments: [Data(organisation.bytes)]) ?? 0
+            db.cachedStatement(sql: "SELECT count(*) FROM api_clients WHERE organisation = ?"), arguments: [organisation]) ?? 0
     }
 
     private func rows(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [(number: Int64, row: ClientRow)] {
@@ -120,17 +119,14 @@ struct ClientStore: Sendable {
             SELECT number, client, organisation, label, scopes, secret, old_secret, old_until, created_at, used_at FROM api_clients
             """
         return try Row.fetchAll(db.cachedStatement(sql: "\(columns) WHERE \(condition)"), arguments: arguments).map { row in
-            guard let id = ClientID(bytes: row[1] as Data), let organisation = OrganisationID(bytes: row[2] as Data) else {
-                throw UnreadableOrganisation()
-            }
+            guard let id: ClientID = row.value(1), let organisation: OrganisationID = row.value(2) else { throw UnreadableOrganisation() }
             let label = try Seal.open(row[3] as Data, key: key, context: Self.context(id))
             return (
                 row[0],
                 ClientRow(
                     id: id, organisation: organisation, label: String(decoding: label, as: UTF8.self), rights: Self.rights(row[4]),
-                    secret: [UInt8](row[5] as Data), oldSecret: (row[6] as Data?).map { [UInt8]($0) },
-                    oldUntil: (row[7] as Int64?).map(Timestamp.init(milliseconds:)), createdAt: Timestamp(milliseconds: row[8]),
-                    usedAt: (row[9] as Int64?).map(Timestamp.init(milliseconds:)))
+                    secret: [UInt8](row[5] as Data), oldSecret: (row[6] as Data?).map { [UInt8]($0) }, oldUntil: row[7], createdAt: row[8],
+                    usedAt: row[9])
             )
         }
     }
@@ -139,14 +135,14 @@ struct ClientStore: Sendable {
 
     func addToken(_ db: Database, digest: [UInt8], of client: ClientID, rights: Set<Right>, until: Timestamp) throws {
         try db.cachedStatement(sql: "INSERT INTO api_tokens (digest, client, scopes, until) VALUES (?, ?, ?, ?)")
-            .execute(arguments: [Data(digest), Data(client.bytes), Right.written(rights), until.milliseconds])
+            .execute(arguments: [Data(digest), client, Right.written(rights), until])
     }
 
     /// How many of the client's tokens are good.
     func tokens(_ db: Database, of client: ClientID, at now: Timestamp) throws -> Int {
         try Int.fetchOne(
             db.cachedStatement(sql: "SELECT count(*) FROM api_tokens WHERE client = ? AND until > ?"),
-            arguments: [Data(client.bytes), now.milliseconds]) ?? 0
+            arguments: [client, now]) ?? 0
     }
 
     func token(_ db: Database, digest: [UInt8]) throws -> TokenRow? {
@@ -155,28 +151,25 @@ struct ClientStore: Sendable {
                 sql: """
                     SELECT client, organisation, api_tokens.scopes, until FROM api_tokens JOIN api_clients USING (client) WHERE digest = ?
                     """), arguments: [Data(digest)])
-        guard let row, let client = ClientID(bytes: row[0] as Data), let organisation = OrganisationID(bytes: row[1] as Data) else {
-            return nil
-        }
-        return TokenRow(
-            client: client, organisation: organisation, rights: Self.rights(row[2]), until: Timestamp(milliseconds: row[3]))
+        guard let row, let client: ClientID = row.value(0), let organisation: OrganisationID = row.value(1) else { return nil }
+        return TokenRow(client: client, organisation: organisation, rights: Self.rights(row[2]), until: row[3])
     }
 
     /// Of this client alone.
     func deleteToken(_ db: Database, digest: [UInt8], of client: ClientID) throws {
         try db.cachedStatement(sql: "DELETE FROM api_tokens WHERE digest = ? AND client = ?")
-            .execute(arguments: [Data(digest), Data(client.bytes)])
+            .execute(arguments: [Data(digest), client])
     }
 
     func deleteTokens(_ db: Database, of client: ClientID) throws {
-        try db.cachedStatement(sql: "DELETE FROM api_tokens WHERE client = ?").execute(arguments: [Data(client.bytes)])
+        try db.cachedStatement(sql: "DELETE FROM api_tokens WHERE client = ?").execute(arguments: [client])
     }
 
     /// Forgets tokens and old secrets that are good no more.
     func expire(_ db: Database, at now: Timestamp) throws {
-        try db.cachedStatement(sql: "DELETE FROM api_tokens WHERE until <= ?").execute(arguments: [now.milliseconds])
+        try db.cachedStatement(sql: "DELETE FROM api_tokens WHERE until <= ?").execute(arguments: [now])
         try db.cachedStatement(sql: "UPDATE api_clients SET old_secret = NULL, old_until = NULL WHERE old_until <= ?")
-            .execute(arguments: [now.milliseconds])
+            .execute(arguments: [now])
     }
 
     private static func rights(_ written: String) -> Set<Right> {

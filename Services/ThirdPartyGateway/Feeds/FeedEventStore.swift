@@ -44,7 +44,7 @@ struct FeedEventStore: Sendable {
         let rows = try Row.fetchAll(
             db.cachedStatement(
                 sql: "SELECT feed, metric, from_ms, to_ms, mark FROM feed_news WHERE due_at <= ? ORDER BY due_at LIMIT ?"),
-            arguments: [now.milliseconds, limit])
+            arguments: [now, limit])
         var known: [Int64: Feed] = [:]
         return try rows.compactMap { row in
             let number: Int64 = row[0]
@@ -56,7 +56,7 @@ struct FeedEventStore: Sendable {
 
     /// When there is something to read next; nil where nothing waits.
     func nextDue(_ db: Database) throws -> Timestamp? {
-        try Int64.fetchOne(db.cachedStatement(sql: "SELECT min(due_at) FROM feed_news")).map(Timestamp.init(milliseconds:))
+        try Timestamp.fetchOne(db.cachedStatement(sql: "SELECT min(due_at) FROM feed_news"))
     }
 
     /// It was read up to there; the rest waits for its time.
@@ -75,7 +75,7 @@ struct FeedEventStore: Sendable {
     /// It could not be read.
     func wait(_ db: Database, _ news: FeedEvent, until: Timestamp) throws {
         try db.cachedStatement(sql: "UPDATE feed_news SET due_at = ? WHERE feed = ? AND metric = ? AND from_ms = ?")
-            .execute(arguments: [until.milliseconds, news.feed.number, Int(news.metric.number), news.range.lowerBound])
+            .execute(arguments: [until, news.feed.number, Int(news.metric.number), news.range.lowerBound])
     }
 
     /// Nothing of these types is to be read any more.

@@ -32,9 +32,7 @@ struct FeedItemStore: Sendable {
             let sealed = try Seal.seal(members.utf8, key: key, context: Self.context(feed.number, feed.head))
             try db.cachedStatement(
                 sql: "INSERT INTO feed_items (feed, number, metric, at, replaces, kept_at, sealed) VALUES (?, ?, ?, ?, ?, ?, ?)"
-            ).execute(arguments: [
-                feed.number, feed.head, Int(metric.number), sample.at.milliseconds, replaces, now.milliseconds, Data(sealed),
-            ])
+            ).execute(arguments: [feed.number, feed.head, Int(metric.number), sample.at, replaces, now, Data(sealed)])
         }
         return Int(feed.head - before)
     }
@@ -45,9 +43,7 @@ struct FeedItemStore: Sendable {
         feed.head += 1
         try db.cachedStatement(
             sql: "INSERT INTO feed_items (feed, number, metric, at, kept_at, sealed) VALUES (?, ?, ?, ?, ?, ?)"
-        ).execute(arguments: [
-            feed.number, feed.head, Self.notice, now.milliseconds, now.milliseconds, Data(notice.members.utf8),
-        ])
+        ).execute(arguments: [feed.number, feed.head, Self.notice, now, now, Data(notice.members.utf8)])
     }
 
     /// The time of the newest item of that type that is kept.
@@ -70,7 +66,7 @@ struct FeedItemStore: Sendable {
         try Row.fetchOne(
             db.cachedStatement(
                 sql: "SELECT number, sealed FROM feed_items WHERE feed = ? AND metric = ? AND at = ? ORDER BY number DESC LIMIT 1"),
-            arguments: [feed, Int(metric.number), at.milliseconds]
+            arguments: [feed, Int(metric.number), at]
         ).map { ($0[0], $0[1]) }
     }
 
@@ -119,7 +115,7 @@ struct FeedItemStore: Sendable {
                 sql: """
                     SELECT max(number) FROM (SELECT number, kept_at FROM feed_items WHERE feed = ? ORDER BY number LIMIT \(Self.slice))
                     WHERE kept_at < ?
-                    """), arguments: [feed, before.milliseconds])
+                    """), arguments: [feed, before])
         guard let last else { return 0 }
         try db.cachedStatement(sql: "DELETE FROM feed_items WHERE feed = ? AND number <= ?").execute(arguments: [feed, last])
         let count = db.changesCount
@@ -135,7 +131,7 @@ struct FeedItemStore: Sendable {
             sql: """
                 SELECT number, state = 'over' FROM feeds WHERE released < head
                 AND (SELECT state = 'over' OR kept_at < ? FROM feed_items WHERE feed = feeds.number ORDER BY number LIMIT 1)
-                """, arguments: [before.milliseconds]
+                """, arguments: [before]
         ).map { ($0[0], $0[1]) }
     }
 

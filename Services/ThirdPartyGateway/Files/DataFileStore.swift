@@ -91,8 +91,7 @@ struct DataFileStore: Sendable {
                 INSERT INTO data_files (job, request, organisation, person, state, file_order, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
-            Data(job.job.bytes), Data(job.request.bytes), Data(job.organisation.bytes), Data(job.person.bytes), job.state.rawValue,
-            try Self.json(job.order), job.createdAt.milliseconds,
+            job.job, job.request, job.organisation, job.person, job.state.rawValue, try Self.json(job.order), job.createdAt,
         ])
     }
 
@@ -104,41 +103,39 @@ struct DataFileStore: Sendable {
     ) throws -> Bool {
         try db.cachedStatement(
             sql: "UPDATE data_files SET state = ?, parts = ?, damaged = ?, fault = ?, ended_at = ? WHERE job = ? AND state = 'open'"
-        ).execute(arguments: [
-            state.rawValue, try Self.json(parts), damaged.isEmpty ? nil : try Self.json(damaged), fault, now.milliseconds, Data(job.bytes),
-        ])
+        ).execute(arguments: [state.rawValue, try Self.json(parts), damaged.isEmpty ? nil : try Self.json(damaged), fault, now, job])
         return db.changesCount == 1
     }
 
     func postpone(_ db: Database, _ job: JobID, until moment: Timestamp) throws {
         try db.cachedStatement(sql: "UPDATE data_files SET retry_at = ? WHERE job = ?")
-            .execute(arguments: [moment.milliseconds, Data(job.bytes)])
+            .execute(arguments: [moment, job])
     }
 
     private static let removing =
         "UPDATE data_files SET state = 'removed', ended_at = coalesce(ended_at, ?), parts = NULL, damaged = NULL WHERE "
 
     func remove(_ db: Database, _ job: JobID, at now: Timestamp) throws {
-        try db.cachedStatement(sql: Self.removing + "job = ?").execute(arguments: [now.milliseconds, Data(job.bytes)])
+        try db.cachedStatement(sql: Self.removing + "job = ?").execute(arguments: [now, job])
     }
 
     /// What was written of this request may not be handed out any more.
     func removeAll(_ db: Database, of request: RequestID, at now: Timestamp) throws {
         try db.cachedStatement(sql: Self.removing + "request = ? AND state <> 'removed'")
-            .execute(arguments: [now.milliseconds, Data(request.bytes)])
+            .execute(arguments: [now, request])
     }
 
     /// Jobs that ended before `moment`.
     func expire(_ db: Database, endedBefore moment: Timestamp, at now: Timestamp) throws {
         try db.cachedStatement(sql: Self.removing + "state IN ('done', 'failed') AND ended_at < ?")
-            .execute(arguments: [now.milliseconds, moment.milliseconds])
+            .execute(arguments: [now, moment])
     }
 
     /// Part of erasing a person.
     /// - Returns: how many.
     func delete(_ db: Database, of person: PersonID) throws -> Int {
         var slice = DeletionSlice()
-        try slice.delete(db, from: "data_files", where: "person = ?", [Data(person.bytes)])
+        try slice.delete(db, from: "data_files", where: "person = ?", [person])
         return slice.deleted
     }
 
@@ -149,12 +146,12 @@ struct DataFileStore: Sendable {
         """
 
     func find(_ db: Database, _ job: JobID, of request: RequestID) throws -> DataFileJob? {
-        try rows(db, "job = ? AND request = ?", [Data(job.bytes), Data(request.bytes)]).first
+        try rows(db, "job = ? AND request = ?", [job, request]).first
     }
 
     /// Newest first.
     func list(_ db: Database, of request: RequestID, limit: Int) throws -> [DataFileJob] {
-        try rows(db, "request = ? ORDER BY number DESC LIMIT ?", [Data(request.bytes), limit])
+        try rows(db, "request = ? ORDER BY number DESC LIMIT ?", [request, limit])
     }
 
     /// The first that waits of each organisation, oldest first.
@@ -166,15 +163,14 @@ struct DataFileStore: Sendable {
                 SELECT number, row_number() OVER (PARTITION BY organisation ORDER BY retry_at, number) AS place
                 FROM data_files WHERE state = 'open' AND retry_at <= ?) WHERE place = 1)
             ORDER BY retry_at, number
-            """, [now.milliseconds])
+            """, [now])
     }
 
     /// When the organisation's jobs since `moment` were begun, oldest first.
     func begun(_ db: Database, of organisation: OrganisationID, since moment: Timestamp) throws -> [Timestamp] {
-        try Int64.fetchAll(
+        try Timestamp.fetchAll(
             db.cachedStatement(sql: "SELECT created_at FROM data_files WHERE organisation = ? AND created_at > ? ORDER BY created_at"),
-            arguments: [Data(organisation.bytes), moment.milliseconds]
-        ).map(Timestamp.init(milliseconds:))
+            arguments: [organisation, moment])
     }
 
     /// Jobs of which there may be files.
@@ -186,14 +182,14 @@ struct DataFileStore: Sendable {
 
     private func rows(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [DataFileJob] {
         try Row.fetchAll(db.cachedStatement(sql: "\(Self.columns) WHERE \(condition)"), arguments: arguments).map { row in
-            guard let job = JobID(bytes: row[0] as Data), let request = RequestID(bytes: row[1] as Data),
-                let organisation = OrganisationID(bytes: row[2] as Data), let person = PersonID(bytes: row[3] as Data),
+            guard let job: JobID = row.value(0), let request: RequestID = row.value(1),
+                let organisation: OrganisationID = row.value(2), let person: PersonID = row.value(3),
                 let state = DataFileState(rawValue: row[4])
             else { throw UnreadableRequest() }
             return DataFileJob(
                 job: job, request: request, organisation: organisation, person: person, state: state,
                 order: try JSONDecoder().decode(DataFileOrder.self, from: Data((row[5] as String).utf8)),
-                createdAt: Timestamp(milliseconds: row[6]), endedAt: (row[7] as Int64?).map(Timestamp.init(milliseconds:)),
+                createdAt: row[6], endedAt: row[7],
                 parts: try (row[8] as String?).map { try JSONDecoder().decode([DataFilePart].self, from: Data($0.utf8)) } ?? [],
                 damaged: try (row[10] as String?).map { try JSONDecoder().decode([DamagedEntries].self, from: Data($0.utf8)) } ?? [],
                 fault: row[9])

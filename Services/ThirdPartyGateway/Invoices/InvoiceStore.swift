@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 import Sealing
+import Storage
 
 /// `invoices`. Rows are never changed or deleted; what they say of an organisation is sealed under the service's own key.
 struct InvoiceStore: Sendable {
@@ -42,9 +43,7 @@ struct InvoiceStore: Sendable {
         let sealed = try Seal.seal(JSONEncoder().encode(content), key: key, context: Self.context(number))
         try db.cachedStatement(
             sql: "INSERT INTO invoices (year, number, kind, payment, organisation, issued_at, content) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        ).execute(arguments: [
-            number.year, number.number, kind.rawValue, Data(payment.bytes), Data(organisation.bytes), now.milliseconds, Data(sealed),
-        ])
+        ).execute(arguments: [number.year, number.number, kind.rawValue, payment, organisation, now, Data(sealed)])
         return Invoice(number: number, kind: kind, payment: payment, issuedAt: now, content: content)
     }
 
@@ -52,13 +51,13 @@ struct InvoiceStore: Sendable {
     func find(_ db: Database, _ number: InvoiceNumber, of organisation: OrganisationID) throws -> Invoice? {
         try Row.fetchOne(
             db.cachedStatement(sql: "\(Self.columns) WHERE year = ? AND number = ? AND organisation = ?"),
-            arguments: [number.year, number.number, Data(organisation.bytes)]
+            arguments: [number.year, number.number, organisation]
         ).flatMap(stored)
     }
 
     func find(_ db: Database, _ kind: Invoice.Kind, of payment: PaymentID) throws -> Invoice? {
         try Row.fetchOne(
-            db.cachedStatement(sql: "\(Self.columns) WHERE payment = ? AND kind = ?"), arguments: [Data(payment.bytes), kind.rawValue]
+            db.cachedStatement(sql: "\(Self.columns) WHERE payment = ? AND kind = ?"), arguments: [payment, kind.rawValue]
         ).flatMap(stored)
     }
 
@@ -68,7 +67,7 @@ struct InvoiceStore: Sendable {
         return try Row.fetchAll(
             db.cachedStatement(
                 sql: "\(Self.columns) WHERE organisation = ? AND (year, number) < (?, ?) ORDER BY year DESC, number DESC LIMIT ?"),
-            arguments: [Data(organisation.bytes), end.year, end.number, limit]
+            arguments: [organisation, end.year, end.number, limit]
         ).compactMap(stored)
     }
 
@@ -76,10 +75,10 @@ struct InvoiceStore: Sendable {
 
     private func stored(_ row: Row) throws -> Invoice? {
         let number = InvoiceNumber(year: row[0], number: row[1])
-        guard let kind = Invoice.Kind(rawValue: row[2]), let payment = PaymentID(bytes: row[3] as Data) else { return nil }
+        guard let kind = Invoice.Kind(rawValue: row[2]), let payment: PaymentID = row.value(3) else { return nil }
         let plain = try Seal.open(row[5] as Data, key: key, context: Self.context(number))
         return Invoice(
-            number: number, kind: kind, payment: payment, issuedAt: Timestamp(milliseconds: row[4]),
+            number: number, kind: kind, payment: payment, issuedAt: row[4],
             content: try JSONDecoder().decode(Invoice.Content.self, from: Data(plain)))
     }
 

@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 import Sealing
+import Storage
 
 struct MemberRow: Sendable {
     let id: MemberID
@@ -46,63 +47,60 @@ struct MemberStore: Sendable {
                 INSERT INTO organisation_members (member, organisation, role, contact, since) VALUES (?, ?, ?, ?, ?)
                 ON CONFLICT (member) DO UPDATE SET role = excluded.role, contact = excluded.contact
                 """
-        ).execute(arguments: [
-            Data(row.id.bytes), Data(row.organisation.bytes), row.role.rawValue, Data(try seal(row.contact, of: row.id)),
-            row.since.milliseconds,
-        ])
+        ).execute(arguments: [row.id, row.organisation, row.role.rawValue, Data(try seal(row.contact, of: row.id)), row.since])
     }
 
     func setRole(_ db: Database, _ member: MemberID, _ role: Role) throws {
         try db.cachedStatement(sql: "UPDATE organisation_members SET role = ? WHERE member = ?")
-            .execute(arguments: [role.rawValue, Data(member.bytes)])
+            .execute(arguments: [role.rawValue, member])
     }
 
     func setContact(_ db: Database, _ member: MemberID, _ contact: MemberContact) throws {
         try db.cachedStatement(sql: "UPDATE organisation_members SET contact = ? WHERE member = ?")
-            .execute(arguments: [Data(try seal(contact, of: member)), Data(member.bytes)])
+            .execute(arguments: [Data(try seal(contact, of: member)), member])
     }
 
     func delete(_ db: Database, _ member: MemberID) throws {
-        try db.cachedStatement(sql: "DELETE FROM organisation_members WHERE member = ?").execute(arguments: [Data(member.bytes)])
+        try db.cachedStatement(sql: "DELETE FROM organisation_members WHERE member = ?").execute(arguments: [member])
     }
 
     func deleteAll(_ db: Database, of organisation: OrganisationID) throws {
         try db.cachedStatement(sql: "DELETE FROM organisation_members WHERE organisation = ?")
-            .execute(arguments: [Data(organisation.bytes)])
+            .execute(arguments: [organisation])
     }
 
     // MARK: Finding
 
     /// Nil where there is none in this organisation: somebody else's member does not exist.
     func find(_ db: Database, _ member: MemberID, of organisation: OrganisationID) throws -> MemberRow? {
-        try rows(db, "member = ? AND organisation = ?", [Data(member.bytes), Data(organisation.bytes)]).first?.row
+        try rows(db, "member = ? AND organisation = ?", [member, organisation]).first?.row
     }
 
     func page(
         _ db: Database, of organisation: OrganisationID, after: Int64, limit: Int
     ) throws -> [(number: Int64, row: MemberRow)] {
-        try rows(db, "organisation = ? AND number > ? ORDER BY number LIMIT ?", [Data(organisation.bytes), after, limit])
+        try rows(db, "organisation = ? AND number > ? ORDER BY number LIMIT ?", [organisation, after, limit])
     }
 
     func count(_ db: Database, of organisation: OrganisationID) throws -> Int {
         try Int.fetchOne(
             db.cachedStatement(sql: "SELECT count(*) FROM organisation_members WHERE organisation = ?"),
-            arguments: [Data(organisation.bytes)]) ?? 0
+            arguments: [organisation]) ?? 0
     }
 
     func roles(_ db: Database, of organisation: OrganisationID) throws -> [MemberID: Role] {
         let rows = try Row.fetchAll(
             db.cachedStatement(sql: "SELECT member, role FROM organisation_members WHERE organisation = ?"),
-            arguments: [Data(organisation.bytes)])
+            arguments: [organisation])
         return rows.reduce(into: [:]) { roles, row in
-            if let member = MemberID(bytes: row[0] as Data), let role = Role(rawValue: row[1]) { roles[member] = role }
+            if let member: MemberID = row.value(0), let role = Role(rawValue: row[1]) { roles[member] = role }
         }
     }
 
     private func rows(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [(number: Int64, row: MemberRow)] {
         let columns = "SELECT number, member, organisation, role, contact, since FROM organisation_members"
         return try Row.fetchAll(db.cachedStatement(sql: "\(columns) WHERE \(condition)"), arguments: arguments).map { row in
-            guard let member = MemberID(bytes: row[1] as Data), let organisation = OrganisationID(bytes: row[2] as Data),
+            guard let member: MemberID = row.value(1), let organisation: OrganisationID = row.value(2),
                 let role = Role(rawValue: row[3])
             else { throw UnreadableOrganisation() }
             let plain = try Seal.open(row[4] as Data, key: key, context: Self.context(member))
@@ -110,7 +108,7 @@ struct MemberStore: Sendable {
                 row[0],
                 MemberRow(
                     id: member, organisation: organisation, role: role,
-                    contact: try JSONDecoder().decode(MemberContact.self, from: Data(plain)), since: Timestamp(milliseconds: row[5]))
+                    contact: try JSONDecoder().decode(MemberContact.self, from: Data(plain)), since: row[5])
             )
         }
     }

@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 import Sealing
+import Storage
 
 /// What a link is good for; a link for one purpose is nothing for another.
 enum OrganisationLinkPurpose: String, CaseIterable, Sendable {
@@ -50,10 +51,7 @@ struct OrganisationLinkStore: Sendable {
         let sealed = try Seal.seal(payload, key: Self.payloadKey(token), context: Self.context(purpose, organisation))
         try db.cachedStatement(
             sql: "INSERT INTO organisation_links (digest, purpose, organisation, payload, made_at, until) VALUES (?, ?, ?, ?, ?, ?)"
-        ).execute(arguments: [
-            Data(Self.digest(token)), purpose.rawValue, Data(organisation.bytes), Data(sealed), at.milliseconds,
-            (at + lasting).milliseconds,
-        ])
+        ).execute(arguments: [Data(Self.digest(token)), purpose.rawValue, organisation, Data(sealed), at, at + lasting])
         return token
     }
 
@@ -64,23 +62,22 @@ struct OrganisationLinkStore: Sendable {
         let row = try Row.fetchOne(
             db.cachedStatement(
                 sql: "SELECT organisation, payload FROM organisation_links WHERE digest = ? AND purpose = ? AND until > ?"),
-            arguments: [Data(Self.digest(token)), purpose.rawValue, now.milliseconds])
-        guard let row, let organisation = OrganisationID(bytes: row[0] as Data) else { return nil }
+            arguments: [Data(Self.digest(token)), purpose.rawValue, now])
+        guard let row, let organisation: OrganisationID = row.value(0) else { return nil }
         let payload = try Seal.open(row[1] as Data, key: Self.payloadKey(token), context: Self.context(purpose, organisation))
         return OrganisationLink(organisation: organisation, payload: payload)
     }
 
     /// When the newest link for this purpose was made; nil where none is left.
     func newest(_ db: Database, _ purpose: OrganisationLinkPurpose, of organisation: OrganisationID) throws -> Timestamp? {
-        try Int64.fetchOne(
+        try Timestamp.fetchOne(
             db.cachedStatement(sql: "SELECT max(made_at) FROM organisation_links WHERE organisation = ? AND purpose = ?"),
-            arguments: [Data(organisation.bytes), purpose.rawValue]
-        ).map(Timestamp.init(milliseconds:))
+            arguments: [organisation, purpose.rawValue])
     }
 
     func forget(_ db: Database, _ purpose: OrganisationLinkPurpose, of organisation: OrganisationID) throws {
         try db.cachedStatement(sql: "DELETE FROM organisation_links WHERE organisation = ? AND purpose = ?")
-            .execute(arguments: [Data(organisation.bytes), purpose.rawValue])
+            .execute(arguments: [organisation, purpose.rawValue])
     }
 
     private static func digest(_ token: String) -> [UInt8] {

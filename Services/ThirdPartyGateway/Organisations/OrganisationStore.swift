@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 import Sealing
+import Storage
 
 struct OrganisationRow: Sendable {
     let id: OrganisationID
@@ -79,9 +80,8 @@ struct OrganisationStore: Sendable {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
-            Data(id.bytes), OrganisationState.registering.rawValue, Data(nameLookup(details)), Data(vatLookup(details)),
-            Data(Random.bytes(Self.lookupBytes)), Data(addressLookup(details.email)), Data(try seal(details, of: id)), at.milliseconds,
-            at.milliseconds,
+            id, OrganisationState.registering.rawValue, Data(nameLookup(details)), Data(vatLookup(details)),
+            Data(Random.bytes(Self.lookupBytes)), Data(addressLookup(details.email)), Data(try seal(details, of: id)), at, at,
         ])
     }
 
@@ -109,12 +109,12 @@ struct OrganisationStore: Sendable {
     func setState(_ db: Database, _ id: OrganisationID, _ state: OrganisationState, founder: MemberID? = nil, at: Timestamp) throws {
         try db.cachedStatement(
             sql: "UPDATE organisations SET state = ?, founder = coalesce(?, founder), changed_at = ? WHERE organisation = ?"
-        ).execute(arguments: [state.rawValue, founder.map { Data($0.bytes) }, at.milliseconds, Data(id.bytes)])
+        ).execute(arguments: [state.rawValue, founder, at, id])
     }
 
     func setDetails(_ db: Database, _ id: OrganisationID, _ details: OrganisationDetails, at: Timestamp) throws {
         try db.cachedStatement(sql: "UPDATE organisations SET details = ?, changed_at = ? WHERE organisation = ?")
-            .execute(arguments: [Data(try seal(details, of: id)), at.milliseconds, Data(id.bytes)])
+            .execute(arguments: [Data(try seal(details, of: id)), at, id])
     }
 
     /// From now on the organisation writes from this address, which somebody there has confirmed, and no other can.
@@ -122,7 +122,7 @@ struct OrganisationStore: Sendable {
     func claim(_ db: Database, _ email: EmailAddress, for id: OrganisationID) throws {
         guard try !isTaken(db, email, except: id) else { throw OrganisationConflict.email }
         try db.cachedStatement(sql: "UPDATE organisations SET address_lookup = ?, wished_lookup = NULL WHERE organisation = ?")
-            .execute(arguments: [Data(addressLookup(email)), Data(id.bytes)])
+            .execute(arguments: [Data(addressLookup(email)), id])
     }
 
     /// For good: what it was found by is free again; of what it said only what invoices need is left.
@@ -135,19 +135,19 @@ struct OrganisationStore: Sendable {
                 UPDATE organisations SET state = 'closed', name_lookup = NULL, vat_lookup = NULL, address_lookup = NULL,
                 wished_lookup = NULL, details = ?, changed_at = ? WHERE organisation = ?
                 """
-        ).execute(arguments: [Data(try seal(details, of: row.id)), at.milliseconds, Data(row.id.bytes)])
+        ).execute(arguments: [Data(try seal(details, of: row.id)), at, row.id])
     }
 
     /// Takes away one that was never finished.
     func deleteUnfinished(_ db: Database, _ id: OrganisationID) throws {
         try db.cachedStatement(sql: "DELETE FROM organisations WHERE organisation = ? AND state = 'registering'")
-            .execute(arguments: [Data(id.bytes)])
+            .execute(arguments: [id])
     }
 
     /// Takes away one that nobody has confirmed, with its members and links.
     func deleteUnconfirmed(_ db: Database, _ id: OrganisationID) throws {
         try db.cachedStatement(sql: "DELETE FROM organisations WHERE organisation = ? AND state = 'unconfirmed'")
-            .execute(arguments: [Data(id.bytes)])
+            .execute(arguments: [id])
     }
 
     // MARK: Finding
@@ -155,7 +155,7 @@ struct OrganisationStore: Sendable {
     private static let columns = "SELECT organisation, state, details, founder, created_at, changed_at, number FROM organisations"
 
     func find(_ db: Database, _ id: OrganisationID) throws -> OrganisationRow? {
-        try Row.fetchOne(db.cachedStatement(sql: "\(Self.columns) WHERE organisation = ?"), arguments: [Data(id.bytes)]).map(read)
+        try Row.fetchOne(db.cachedStatement(sql: "\(Self.columns) WHERE organisation = ?"), arguments: [id]).map(read)
     }
 
     /// Those that wait for this address to be confirmed and were registered after that time, the newest first: what a stranger registers
@@ -164,14 +164,14 @@ struct OrganisationStore: Sendable {
         try Row.fetchAll(
             db.cachedStatement(
                 sql: "\(Self.columns) WHERE wished_lookup = ? AND state = 'unconfirmed' AND created_at > ? ORDER BY number DESC LIMIT ?"),
-            arguments: [Data(addressLookup(email)), time.milliseconds, limit]
+            arguments: [Data(addressLookup(email)), time, limit]
         ).map(read)
     }
 
     /// Nil where there is none.
     func state(_ db: Database, _ id: OrganisationID) throws -> OrganisationState? {
         try String.fetchOne(
-            db.cachedStatement(sql: "SELECT state FROM organisations WHERE organisation = ?"), arguments: [Data(id.bytes)]
+            db.cachedStatement(sql: "SELECT state FROM organisations WHERE organisation = ?"), arguments: [id]
         ).flatMap(OrganisationState.init(rawValue:))
     }
 
@@ -190,7 +190,7 @@ struct OrganisationStore: Sendable {
     func unfinished(_ db: Database, since: Timestamp) throws -> [OrganisationID] {
         try Data.fetchAll(
             db.cachedStatement(sql: "SELECT organisation FROM organisations WHERE state = 'registering' AND created_at <= ?"),
-            arguments: [since.milliseconds]
+            arguments: [since]
         ).compactMap { OrganisationID(bytes: $0) }
     }
 
@@ -202,28 +202,25 @@ struct OrganisationStore: Sendable {
                     SELECT organisation FROM organisations AS o WHERE state = 'unconfirmed' AND created_at <= ?
                     AND NOT EXISTS (SELECT 1 FROM organisation_links AS l WHERE l.organisation = o.organisation AND l.until > ?)
                     ORDER BY number LIMIT ?
-                    """), arguments: [since.milliseconds, now.milliseconds, limit]
+                    """), arguments: [since, now, limit]
         ).compactMap { OrganisationID(bytes: $0) }
     }
 
     private func owner(_ db: Database, _ column: String, _ lookup: [UInt8]) throws -> (id: OrganisationID, state: OrganisationState)? {
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT organisation, state FROM organisations WHERE \(column) = ?"), arguments: [Data(lookup)])
-        guard let row, let id = OrganisationID(bytes: row[0] as Data), let state = OrganisationState(rawValue: row[1]) else { return nil }
+        guard let row, let id: OrganisationID = row.value(0), let state = OrganisationState(rawValue: row[1]) else { return nil }
         return (id, state)
     }
 
     // MARK: Sealing
 
     private func read(_ row: Row) throws -> OrganisationRow {
-        guard let id = OrganisationID(bytes: row[0] as Data), let state = OrganisationState(rawValue: row[1]) else {
-            throw UnreadableOrganisation()
-        }
+        guard let id: OrganisationID = row.value(0), let state = OrganisationState(rawValue: row[1]) else { throw UnreadableOrganisation() }
         let plain = try Seal.open(row[2] as Data, key: key, context: Self.context(id))
         return OrganisationRow(
             id: id, state: state, details: try JSONDecoder().decode(OrganisationDetails.self, from: Data(plain)),
-            founder: (row[3] as Data?).flatMap { MemberID(bytes: $0) }, createdAt: Timestamp(milliseconds: row[4]),
-            changedAt: Timestamp(milliseconds: row[5]))
+            founder: row.value(3), createdAt: row[4], changedAt: row[5])
     }
 
     private func seal(_ details: OrganisationDetails, of id: OrganisationID) throws -> [UInt8] {

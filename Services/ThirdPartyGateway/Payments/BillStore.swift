@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 import Sealing
+import Storage
 
 /// One row of `payments`: the bill, and what it was made of.
 struct StoredBill: Sendable {
@@ -86,9 +87,8 @@ struct BillStore: Sendable {
                 changed_at, terms, attempts, is_live) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
-            Data(bill.payment.bytes), Data(bill.request.bytes), Data(bill.organisation.bytes), bill.status.rawValue, bill.isAccepted,
-            bill.isDelivered, bill.isFeasible, bill.amount.minor, bill.amount.currency, at.milliseconds, bill.changedAt.milliseconds,
-            terms, try sealed(bill), bill.live != nil,
+            bill.payment, bill.request, bill.organisation, bill.status.rawValue, bill.isAccepted, bill.isDelivered, bill.isFeasible,
+            bill.amount.minor, bill.amount.currency, at, bill.changedAt, terms, try sealed(bill), bill.live != nil,
         ])
     }
 
@@ -99,15 +99,15 @@ struct BillStore: Sendable {
                 attention = ? WHERE payment = ?
                 """
         ).execute(arguments: [
-            bill.status.rawValue, bill.isAccepted, bill.isDelivered, bill.isFeasible, bill.changedAt.milliseconds, try sealed(bill),
-            bill.live != nil, bill.attention?.what.rawValue, Data(bill.payment.bytes),
+            bill.status.rawValue, bill.isAccepted, bill.isDelivered, bill.isFeasible, bill.changedAt, try sealed(bill),
+            bill.live != nil, bill.attention?.what.rawValue, bill.payment,
         ])
         for attempt in bill.attempts {
             // Handlers name the process, or the money.
             for name in [attempt.reference, attempt.charge].compactMap({ $0 }) {
                 try db.cachedStatement(
                     sql: "INSERT OR IGNORE INTO payment_references (provider, reference, payment, attempt) VALUES (?, ?, ?, ?)"
-                ).execute(arguments: [attempt.provider, name, Data(bill.payment.bytes), attempt.number])
+                ).execute(arguments: [attempt.provider, name, bill.payment, attempt.number])
             }
         }
     }
@@ -131,11 +131,11 @@ struct BillStore: Sendable {
     // MARK: Reading
 
     func find(_ db: Database, _ payment: PaymentID) throws -> StoredBill? {
-        try row(db, "payment = ?", [Data(payment.bytes)])
+        try row(db, "payment = ?", [payment])
     }
 
     func find(_ db: Database, of request: RequestID) throws -> StoredBill? {
-        try row(db, "request = ?", [Data(request.bytes)])
+        try row(db, "request = ?", [request])
     }
 
     /// Whose process a handler means.
@@ -143,13 +143,13 @@ struct BillStore: Sendable {
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT payment, attempt FROM payment_references WHERE provider = ? AND reference = ?"),
             arguments: [provider, reference])
-        guard let row, let payment = PaymentID(bytes: row[0] as Data) else { return nil }
+        guard let row, let payment: PaymentID = row.value(0) else { return nil }
         return (payment, row[1])
     }
 
     func status(_ db: Database, of request: RequestID) throws -> PaymentStatus? {
         try String.fetchOne(
-            db.cachedStatement(sql: "SELECT status FROM payments WHERE request = ?"), arguments: [Data(request.bytes)]
+            db.cachedStatement(sql: "SELECT status FROM payments WHERE request = ?"), arguments: [request]
         ).flatMap(PaymentStatus.init(rawValue:))
     }
 
@@ -161,7 +161,7 @@ struct BillStore: Sendable {
     /// Nil where there is no payment.
     func isDelivered(_ db: Database, _ request: RequestID) throws -> Bool? {
         try Bool.fetchOne(
-            db.cachedStatement(sql: "SELECT delivered FROM payments WHERE request = ?"), arguments: [Data(request.bytes)])
+            db.cachedStatement(sql: "SELECT delivered FROM payments WHERE request = ?"), arguments: [request])
     }
 
     func outstanding(_ db: Database, _ organisation: OrganisationID) throws -> [Amount] {
@@ -169,7 +169,7 @@ struct BillStore: Sendable {
             db,
             sql: """
                 SELECT currency, sum(amount) FROM payments WHERE organisation = ? AND status = 'due' GROUP BY currency ORDER BY currency
-                """, arguments: [Data(organisation.bytes)]
+                """, arguments: [organisation]
         ).map { Amount(minor: $0[1], currency: $0[0]) }
     }
 
@@ -188,15 +188,15 @@ struct BillStore: Sendable {
             conditions.append(condition)
             arguments += values
         }
-        if let organisation = filter.organisation { add("organisation = ?", [Data(organisation.bytes)]) }
+        if let organisation = filter.organisation { add("organisation = ?", [organisation]) }
         if let status = filter.status { add("status = ?", [status.rawValue]) }
         if let isOpen = filter.isOpen {
             add(isOpen ? "status IN ('not-due', 'due')" : "status IN ('paid', 'refunding', 'refunded', 'refund-refused', 'disputed')")
         }
-        if let request = filter.request { add("request = ?", [Data(request.bytes)]) }
+        if let request = filter.request { add("request = ?", [request]) }
         if filter.needsAttention { add("attention IS NOT NULL") }
-        if let from = filter.from { add("created_at >= ?", [from.milliseconds]) }
-        if let to = filter.to { add("created_at < ?", [to.milliseconds]) }
+        if let from = filter.from { add("created_at >= ?", [from]) }
+        if let to = filter.to { add("created_at < ?", [to]) }
         if let before { add("number < ?", [before]) }
         let condition = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
         arguments += [limit]
@@ -222,8 +222,8 @@ struct BillStore: Sendable {
     }
 
     private func stored(_ row: Row) throws -> StoredBill? {
-        guard let payment = PaymentID(bytes: row[1] as Data), let request = RequestID(bytes: row[2] as Data),
-            let organisation = OrganisationID(bytes: row[3] as Data), let status = PaymentStatus(rawValue: row[4])
+        guard let payment: PaymentID = row.value(1), let request: RequestID = row.value(2),
+            let organisation: OrganisationID = row.value(3), let status = PaymentStatus(rawValue: row[4])
         else { return nil }
         let terms = try JSONDecoder().decode(Terms.self, from: Data((row[10] as String).utf8))
         let plain = try Seal.open(row[11] as Data, key: key, context: Self.context(payment))
@@ -233,8 +233,8 @@ struct BillStore: Sendable {
             bill: Bill(
                 payment: payment, request: request, organisation: organisation, amount: terms.quote.perPerson,
                 priceListVersion: terms.quote.priceListVersion, status: status, isAccepted: row[5], isDelivered: row[6],
-                isFeasible: row[7], attempts: attempts, changedAt: Timestamp(milliseconds: row[9])),
-            quote: terms.quote, scope: terms.scope, createdAt: Timestamp(milliseconds: row[8]))
+                isFeasible: row[7], attempts: attempts, changedAt: row[9]),
+            quote: terms.quote, scope: terms.scope, createdAt: row[8])
     }
 
     private func sealed(_ bill: Bill) throws -> Data {

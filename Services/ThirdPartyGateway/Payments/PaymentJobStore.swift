@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 import Sealing
+import Storage
 
 /// One row of `payment_errands`.
 struct StoredPaymentJob: Sendable {
@@ -44,7 +45,7 @@ struct PaymentJobStore: Sendable {
         let key = Hex.encode(Random.bytes(16))
         let sealed = try token.map { Data(try Seal.seal(Array($0.utf8), key: sealKey, context: Self.context(key))) }
         try db.cachedStatement(sql: "INSERT INTO payment_errands (key, kind, payment, attempt, token) VALUES (?, ?, ?, ?, ?)")
-            .execute(arguments: [key, kind.rawValue, Data(payment.bytes), attempt, sealed])
+            .execute(arguments: [key, kind.rawValue, payment, attempt, sealed])
     }
 
     /// Whether such a call waits already.
@@ -52,7 +53,7 @@ struct PaymentJobStore: Sendable {
         try Bool.fetchOne(
             db.cachedStatement(
                 sql: "SELECT EXISTS (SELECT 1 FROM payment_errands WHERE payment = ? AND attempt = ? AND kind = ?)"),
-            arguments: [Data(payment.bytes), attempt, kind.rawValue]) ?? false
+            arguments: [payment, attempt, kind.rawValue]) ?? false
     }
 
     /// What is to be called now, oldest first.
@@ -60,14 +61,14 @@ struct PaymentJobStore: Sendable {
     func due(_ db: Database, at now: Timestamp, longest pause: Duration, limit: Int) throws -> [StoredPaymentJob] {
         try Row.fetchAll(
             db, sql: "\(Self.columns) WHERE retry_at <= ? OR retry_at > ? ORDER BY number LIMIT ?",
-            arguments: [now.milliseconds, (now + pause).milliseconds, limit]
+            arguments: [now, now + pause, limit]
         ).compactMap(stored)
     }
 
     /// What waits of one payment, oldest first, also where it is not to be called yet.
     func waiting(_ db: Database, _ payment: PaymentID) throws -> [StoredPaymentJob] {
         try Row.fetchAll(
-            db.cachedStatement(sql: "\(Self.columns) WHERE payment = ? ORDER BY number"), arguments: [Data(payment.bytes)]
+            db.cachedStatement(sql: "\(Self.columns) WHERE payment = ? ORDER BY number"), arguments: [payment]
         ).compactMap(stored)
     }
 
@@ -81,7 +82,7 @@ struct PaymentJobStore: Sendable {
 
     func postpone(_ db: Database, _ number: Int64, to retryAt: Timestamp) throws {
         try db.cachedStatement(sql: "UPDATE payment_errands SET retry_at = ?, tries = tries + 1 WHERE number = ?")
-            .execute(arguments: [retryAt.milliseconds, number])
+            .execute(arguments: [retryAt, number])
     }
 
     func waiting(_ db: Database) throws -> Int {
@@ -96,7 +97,7 @@ struct PaymentJobStore: Sendable {
     private static let columns = "SELECT number, key, kind, payment, attempt, tries, token FROM payment_errands"
 
     private func stored(_ row: Row) throws -> StoredPaymentJob? {
-        guard let kind = PaymentJob.Kind(rawValue: row[2]), let payment = PaymentID(bytes: row[3] as Data) else { return nil }
+        guard let kind = PaymentJob.Kind(rawValue: row[2]), let payment: PaymentID = row.value(3) else { return nil }
         let key = row[1] as String
         let token = try (row[6] as Data?).map {
             String(decoding: try Seal.open($0, key: sealKey, context: Self.context(key)), as: UTF8.self)

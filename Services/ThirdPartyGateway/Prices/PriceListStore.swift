@@ -30,7 +30,7 @@ struct PriceListStore: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let text = String(decoding: try encoder.encode(prices), as: UTF8.self)
-        try db.execute(sql: "INSERT INTO price_lists (from_at, list) VALUES (?, ?)", arguments: [at.milliseconds, text])
+        try db.execute(sql: "INSERT INTO price_lists (from_at, list) VALUES (?, ?)", arguments: [at, text])
         return PriceVersion(version: Int(db.lastInsertedRowID), from: at, prices: prices)
     }
 
@@ -51,15 +51,14 @@ struct PriceListStore: Sendable {
 
     /// When the list after this one came into force; nil for the one in force.
     func replaced(_ db: Database, _ version: Int) throws -> Timestamp? {
-        try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT from_at FROM price_lists WHERE version > ? ORDER BY version LIMIT 1"), arguments: [version]
-        ).map(Timestamp.init(milliseconds:))
+        try Timestamp.fetchOne(
+            db.cachedStatement(sql: "SELECT from_at FROM price_lists WHERE version > ? ORDER BY version LIMIT 1"), arguments: [version])
     }
 }
 
 extension PriceVersion {
     fileprivate init(_ row: Row) throws {
         let prices = try JSONDecoder().decode(PriceList.self, from: Data((row[2] as String).utf8))
-        self.init(version: row[0], from: Timestamp(milliseconds: row[1]), prices: prices)
+        self.init(version: row[0], from: row[1], prices: prices)
     }
 }

@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// What came of one form.
 enum PendingRequestOutcome: String, Codable, CaseIterable, Hashable, Sendable {
@@ -84,15 +85,12 @@ struct PendingRequestStore: Sendable {
                 INSERT INTO request_batches (batch, organisation, organisation_name, persons, price_list_version, created_at)
                 VALUES (?, ?, ?, ?, ?, ?)
                 """
-        ).execute(arguments: [
-            Data(batch.id.bytes), Data(batch.organisation.bytes), batch.organisationName, batch.persons, batch.priceListVersion,
-            batch.createdAt.milliseconds,
-        ])
+        ).execute(arguments: [batch.id, batch.organisation, batch.organisationName, batch.persons, batch.priceListVersion, batch.createdAt])
     }
 
     func add(_ db: Database, _ batch: JobID, place: Int, question: [UInt8], form: [UInt8]) throws {
         try db.cachedStatement(sql: "INSERT INTO request_intents (question, batch, place, form) VALUES (?, ?, ?, ?)")
-            .execute(arguments: [Data(question), Data(batch.bytes), place, Data(form)])
+            .execute(arguments: [Data(question), batch, place, Data(form)])
     }
 
     /// Keeps what came of it, once; the form is forgotten.
@@ -102,7 +100,7 @@ struct PendingRequestStore: Sendable {
     ) throws -> Bool {
         try db.cachedStatement(
             sql: "UPDATE request_intents SET form = NULL, outcome = ?, request = ?, detail = ? WHERE question = ? AND outcome IS NULL"
-        ).execute(arguments: [outcome.rawValue, request.map { Data($0.bytes) }, detail, Data(question)])
+        ).execute(arguments: [outcome.rawValue, request, detail, Data(question)])
         return db.changesCount == 1
     }
 
@@ -113,7 +111,7 @@ struct PendingRequestStore: Sendable {
                 sql: """
                     SELECT DISTINCT persons, price_list_version FROM request_intents JOIN request_batches USING (batch)
                     WHERE outcome IS NULL AND organisation = ?
-                    """), arguments: [Data(organisation.bytes)]
+                    """), arguments: [organisation]
         ).map { AgreedPrice(persons: $0[0], priceListVersion: $0[1]) }
     }
 
@@ -124,7 +122,7 @@ struct PendingRequestStore: Sendable {
                 UPDATE request_intents SET form = NULL, outcome = ?, detail = ? WHERE outcome IS NULL
                 AND batch IN (SELECT batch FROM request_batches WHERE organisation = ?)
                 """
-        ).execute(arguments: [PendingRequestOutcome.refused.rawValue, detail, Data(organisation.bytes)])
+        ).execute(arguments: [PendingRequestOutcome.refused.rawValue, detail, organisation])
     }
 
     private static let columns = """
@@ -147,25 +145,24 @@ struct PendingRequestStore: Sendable {
             db.cachedStatement(
                 sql:
                     "SELECT organisation_name, persons, created_at, price_list_version FROM request_batches WHERE batch = ? AND organisation = ?"
-            ),
-            arguments: [Data(batch.bytes), Data(organisation.bytes)]
+            ), arguments: [batch, organisation]
         ).map { row in
             RequestBatch(
                 id: batch, organisation: organisation, organisationName: row[0], persons: row[1], priceListVersion: row[3],
-                createdAt: Timestamp(milliseconds: row[2]))
+                createdAt: row[2])
         }
     }
 
     /// In the order of the list, from `place` on.
     func requests(_ db: Database, of batch: JobID, from place: Int = 0, limit: Int) throws -> [PendingRequest] {
-        try rows(db, "batch = ? AND place >= ? ORDER BY place LIMIT ?", [Data(batch.bytes), place, limit])
+        try rows(db, "batch = ? AND place >= ? ORDER BY place LIMIT ?", [batch, place, limit])
     }
 
     /// How many forms of a list consent has not answered.
     func waitingCount(_ db: Database, of batch: JobID) throws -> Int {
         try Int.fetchOne(
             db.cachedStatement(sql: "SELECT count(*) FROM request_intents WHERE batch = ? AND outcome IS NULL"),
-            arguments: [Data(batch.bytes)]) ?? 0
+            arguments: [batch]) ?? 0
     }
 
     /// Lists that are settled and older; what was opened stands under requests.
@@ -177,7 +174,7 @@ struct PendingRequestStore: Sendable {
             sql: """
                 SELECT batch FROM request_batches WHERE created_at < ?
                 AND NOT EXISTS (SELECT 1 FROM request_intents i WHERE i.batch = request_batches.batch AND i.outcome IS NULL)
-                """, arguments: [moment.milliseconds])
+                """, arguments: [moment])
         for batch in batches {
             try db.execute(sql: "DELETE FROM request_intents WHERE batch = ?", arguments: [batch])
             try db.execute(sql: "DELETE FROM request_batches WHERE batch = ?", arguments: [batch])
@@ -187,16 +184,11 @@ struct PendingRequestStore: Sendable {
 
     private func rows(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [PendingRequest] {
         try Row.fetchAll(db.cachedStatement(sql: "\(Self.columns) WHERE \(condition)"), arguments: arguments).map { row in
-            guard let batch = JobID(bytes: row[1] as Data), let organisation = OrganisationID(bytes: row[3] as Data) else {
-                throw UnreadableRequest()
-            }
+            guard let batch: JobID = row.value(1), let organisation: OrganisationID = row.value(3) else { throw UnreadableRequest() }
             return PendingRequest(
                 question: [UInt8](row[0] as Data), batch: batch, place: row[2], organisation: organisation, organisationName: row[4],
-                persons: row[5], priceListVersion: row[11], createdAt: Timestamp(milliseconds: row[6]),
-                form: (row[7] as Data?).map { [UInt8]($0) },
-                outcome: (row[8] as String?).flatMap(PendingRequestOutcome.init),
-                request: (row[9] as Data?).flatMap { RequestID(bytes: $0) },
-                detail: row[10])
+                persons: row[5], priceListVersion: row[11], createdAt: row[6], form: (row[7] as Data?).map { [UInt8]($0) },
+                outcome: (row[8] as String?).flatMap(PendingRequestOutcome.init), request: row.value(9), detail: row[10])
         }
     }
 }

@@ -81,10 +81,9 @@ struct RequestStore: Sendable {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(change), 0) + 1 FROM requests))
                 """
         ).execute(arguments: [
-            Data(request.id.bytes), Data(request.organisation.bytes), request.person.map { Data($0.bytes) }, Data(request.asked),
-            Data(request.types), request.from.milliseconds, request.to.milliseconds, request.granularity.rawValue,
-            request.isSubscription, request.status.rawValue, request.grant.map { Data($0.bytes) }, request.answerBy.milliseconds,
-            request.createdAt.milliseconds, request.changedAt.milliseconds,
+            request.id, request.organisation, request.person, Data(request.asked), Data(request.types), request.from, request.to,
+            request.granularity.rawValue, request.isSubscription, request.status.rawValue, request.grant, request.answerBy,
+            request.createdAt, request.changedAt,
         ])
     }
 
@@ -92,10 +91,7 @@ struct RequestStore: Sendable {
     func save(_ db: Database, _ request: MadeRequest) throws {
         try db.cachedStatement(
             sql: "UPDATE requests SET person = ?, types = ?, status = ?, grant_id = ?, changed_at = ?, \(Self.nextChange) WHERE request = ?"
-        ).execute(arguments: [
-            request.person.map { Data($0.bytes) }, Data(request.types), request.status.rawValue, request.grant.map { Data($0.bytes) },
-            request.changedAt.milliseconds, Data(request.id.bytes),
-        ])
+        ).execute(arguments: [request.person, Data(request.types), request.status.rawValue, request.grant, request.changedAt, request.id])
     }
 
     private static let nextChange = "change = (SELECT max(change) + 1 FROM requests)"
@@ -104,20 +100,20 @@ struct RequestStore: Sendable {
     func keep(_ db: Database, _ particulars: SealedParticulars, isSubscription: Bool, of request: RequestID) throws {
         try db.cachedStatement(
             sql: "UPDATE requests SET particulars = ?, is_persons = ?, is_subscription = ?, \(Self.nextChange) WHERE request = ?"
-        ).execute(arguments: [Data(particulars.bytes), particulars.isPersons, isSubscription, Data(request.bytes)])
+        ).execute(arguments: [Data(particulars.bytes), particulars.isPersons, isSubscription, request])
     }
 
     /// The same words under another key: nothing that anybody sees.
     func replace(_ db: Database, _ particulars: SealedParticulars, of request: RequestID) throws {
         try db.cachedStatement(sql: "UPDATE requests SET particulars = ?, is_persons = ? WHERE request = ?")
-            .execute(arguments: [Data(particulars.bytes), particulars.isPersons, Data(request.bytes)])
+            .execute(arguments: [Data(particulars.bytes), particulars.isPersons, request])
     }
 
     /// Nothing is due for it any more.
     func paid(_ db: Database, _ request: RequestID, at now: Timestamp) throws {
         try db.cachedStatement(
             sql: "UPDATE requests SET paid_at = ?, hold = NULL, \(Self.nextChange) WHERE request = ? AND paid_at IS NULL"
-        ).execute(arguments: [now.milliseconds, Data(request.bytes)])
+        ).execute(arguments: [now, request])
     }
 
     /// What was paid has gone back or is contested; nil where it is due again.
@@ -127,7 +123,7 @@ struct RequestStore: Sendable {
                 UPDATE requests SET paid_at = NULL, hold = ?1, \(Self.nextChange)
                 WHERE request = ?2 AND (paid_at IS NOT NULL OR hold IS NOT ?1)
                 """
-        ).execute(arguments: [hold?.rawValue, Data(request.bytes)])
+        ).execute(arguments: [hold?.rawValue, request])
     }
 
     /// Values have left. `finished` types were read to their end; once all are, the request is delivered.
@@ -141,13 +137,13 @@ struct RequestStore: Sendable {
                 UPDATE requests SET value_count = value_count + ?, delivered = ?,
                 delivered_at = CASE WHEN ? THEN coalesce(delivered_at, ?) ELSE delivered_at END WHERE request = ?
                 """
-        ).execute(arguments: [values, Data(Array(all)), isWhole, now.milliseconds, Data(stored.request.id.bytes)])
+        ).execute(arguments: [values, Data(Array(all)), isWhole, now, stored.request.id])
     }
 
     /// Nothing tells any more whom it was about.
     func forgetPerson(_ db: Database, of request: RequestID) throws {
         try db.cachedStatement(sql: "UPDATE requests SET person = NULL, particulars = NULL, \(Self.nextChange) WHERE request = ?")
-            .execute(arguments: [Data(request.bytes)])
+            .execute(arguments: [request])
     }
 
     /// As `forgetPerson`, for a slice of one person's: part of erasing them.
@@ -155,7 +151,7 @@ struct RequestStore: Sendable {
     func forget(_ db: Database, _ person: PersonID) throws -> Int {
         let requests = try Data.fetchAll(
             db.cachedStatement(sql: "SELECT request FROM requests WHERE person = ? LIMIT \(DeletionSlice.rows)"),
-            arguments: [Data(person.bytes)]
+            arguments: [person]
         ).compactMap { RequestID(bytes: $0) }
         for request in requests { try forgetPerson(db, of: request) }
         return requests.count
@@ -187,7 +183,7 @@ extension RequestStore {
     }
 
     func stored(_ db: Database, _ request: RequestID) throws -> StoredMadeRequest? {
-        try rows(db, "request = ?", [Data(request.bytes)]).first
+        try rows(db, "request = ?", [request]).first
     }
 
     /// Newest first, those before row `before`.
@@ -195,7 +191,7 @@ extension RequestStore {
         _ db: Database, of organisation: OrganisationID, _ filter: RequestFilter, before: Int64?, limit: Int
     ) throws -> [StoredMadeRequest] {
         var condition = "organisation = ? AND number < ?"
-        var arguments: StatementArguments = [Data(organisation.bytes), before ?? .max]
+        var arguments: StatementArguments = [organisation, before ?? .max]
         if let status = filter.status {
             condition += " AND status = ?"
             arguments += [status.rawValue]
@@ -206,7 +202,7 @@ extension RequestStore {
         }
         if let month = filter.month {
             condition += " AND created_at >= ? AND created_at < ?"
-            arguments += [month.lowerBound.milliseconds, month.upperBound.milliseconds]
+            arguments += [month.lowerBound, month.upperBound]
         }
         if let type = filter.type {
             condition += " AND instr(asked, ?) > 0"
@@ -219,7 +215,7 @@ extension RequestStore {
 
     /// What has changed since, oldest first; of each request its last change.
     func changed(_ db: Database, of organisation: OrganisationID, after change: Int64, limit: Int) throws -> [StoredMadeRequest] {
-        try rows(db, "organisation = ? AND change > ? ORDER BY change LIMIT ?", [Data(organisation.bytes), change, limit])
+        try rows(db, "organisation = ? AND change > ? ORDER BY change LIMIT ?", [organisation, change, limit])
     }
 
     /// The last change of all; 0 where there is none.
@@ -232,7 +228,7 @@ extension RequestStore {
         func count(_ status: RequestStatus) throws -> Int {
             try Int.fetchOne(
                 db.cachedStatement(sql: "SELECT count(*) FROM requests WHERE organisation = ? AND status = ?"),
-                arguments: [Data(organisation.bytes), status.rawValue]) ?? 0
+                arguments: [organisation, status.rawValue]) ?? 0
         }
         return (try count(.pending), try count(.approved))
     }
@@ -251,14 +247,12 @@ extension RequestStore {
     }
 
     func all(_ db: Database, of person: PersonID) throws -> [StoredMadeRequest] {
-        try rows(db, "person = ?", [Data(person.bytes)])
+        try rows(db, "person = ?", [person])
     }
 
     /// Approved ones whose closed period was handed out in full before `moment`.
     func deliveredInFull(_ db: Database, before moment: Timestamp, limit: Int) throws -> [StoredMadeRequest] {
-        try rows(
-            db, "status = 'APPROVED' AND delivered_at <= ? AND is_subscription = 0 ORDER BY delivered_at LIMIT ?",
-            [moment.milliseconds, limit])
+        try rows(db, "status = 'APPROVED' AND delivered_at <= ? AND is_subscription = 0 ORDER BY delivered_at LIMIT ?", [moment, limit])
     }
 
     private func rows(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [StoredMadeRequest] {
@@ -274,19 +268,15 @@ struct UnreadableRequest: Error {}
 
 extension StoredMadeRequest {
     fileprivate init?(_ row: Row) {
-        guard let id = RequestID(bytes: row[1] as Data), let organisation = OrganisationID(bytes: row[2] as Data),
+        guard let id: RequestID = row.value(1), let organisation: OrganisationID = row.value(2),
             let asked = [Metric](row[6] as Data), let types = [Metric](row[7] as Data),
             let granularity = GrantGranularity(rawValue: row[10]), let status = RequestStatus(rawValue: row[12]),
             let delivered = [Metric](row[19] as Data)
         else { return nil }
-        func time(_ index: Int) -> Timestamp? { (row[index] as Int64?).map(Timestamp.init(milliseconds:)) }
         let request = MadeRequest(
-            id: id, organisation: organisation, person: (row[3] as Data?).flatMap { PersonID(bytes: $0) }, asked: asked, types: types,
-            from: Timestamp(milliseconds: row[8]), to: Timestamp(milliseconds: row[9]), granularity: granularity,
-            isSubscription: row[11], status: status, grant: (row[13] as Data?).flatMap { GrantID(bytes: $0) },
-            answerBy: Timestamp(milliseconds: row[14]), createdAt: Timestamp(milliseconds: row[15]),
-            changedAt: Timestamp(milliseconds: row[16]), paidAt: time(17), deliveredAt: time(18),
-            hold: (row[22] as String?).flatMap(PaymentHold.init(rawValue:)))
+            id: id, organisation: organisation, person: row.value(3), asked: asked, types: types, from: row[8], to: row[9],
+            granularity: granularity, isSubscription: row[11], status: status, grant: row.value(13), answerBy: row[14], createdAt: row[15],
+            changedAt: row[16], paidAt: row[17], deliveredAt: row[18], hold: (row[22] as String?).flatMap(PaymentHold.init(rawValue:)))
         let particulars = (row[4] as Data?).map { SealedParticulars(bytes: [UInt8]($0), isPersons: row[5]) }
         self.init(
             number: row[0], request: request, particulars: particulars, delivered: Set(delivered), values: row[20], change: row[21])

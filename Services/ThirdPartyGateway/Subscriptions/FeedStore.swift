@@ -62,16 +62,15 @@ struct FeedStore: Sendable {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \(FeedEpochStore.random)) ON CONFLICT (request) DO NOTHING
                 """
         ).execute(arguments: [
-            Data(scope.request.bytes), Data(scope.organisation.bytes), Data(scope.grant.bytes), Data(person.bytes),
-            Data(types.map(\.number)), scope.from.milliseconds, scope.to.milliseconds, scope.granularity.rawValue, state.rawValue,
-            now.milliseconds,
+            scope.request, scope.organisation, scope.grant, person, Data(types.map(\.number)), scope.from, scope.to,
+            scope.granularity.rawValue, state.rawValue, now,
         ])
         return db.changesCount > 0
     }
 
     func end(_ db: Database, _ feed: Int64, _ why: SubscriptionEnding, at now: Timestamp) throws {
         try db.cachedStatement(sql: "UPDATE feeds SET state = ?, ending = ?, ended_at = ? WHERE number = ?")
-            .execute(arguments: [FeedState.over.rawValue, why.rawValue, now.milliseconds, feed])
+            .execute(arguments: [FeedState.over.rawValue, why.rawValue, now, feed])
         try db.cachedStatement(sql: "DELETE FROM feed_news WHERE feed = ?").execute(arguments: [feed])
     }
 
@@ -91,7 +90,7 @@ struct FeedStore: Sendable {
 
     func advance(_ db: Database, _ feed: Feed) throws {
         try db.cachedStatement(sql: "UPDATE feeds SET head = ?, newest = ? WHERE number = ?")
-            .execute(arguments: [feed.head, feed.newest?.milliseconds, feed.number])
+            .execute(arguments: [feed.head, feed.newest, feed.number])
     }
 
     // MARK: Looking up
@@ -101,24 +100,24 @@ struct FeedStore: Sendable {
     }
 
     func find(_ db: Database, _ request: RequestID) throws -> Feed? {
-        try first(db, "request = ?", [Data(request.bytes)])
+        try first(db, "request = ?", [request])
     }
 
     func find(_ db: Database, grant: GrantID) throws -> Feed? {
-        try first(db, "grant_id = ?", [Data(grant.bytes)])
+        try first(db, "grant_id = ?", [grant])
     }
 
     /// Those that deliver this type.
     func running(_ db: Database, of person: PersonID, _ metric: Metric) throws -> [Feed] {
-        try all(db, "person = ? AND state = 'running' AND instr(types, ?) > 0", [Data(person.bytes), Data([metric.number])])
+        try all(db, "person = ? AND state = 'running' AND instr(types, ?) > 0", [person, Data([metric.number])])
     }
 
     func running(_ db: Database, of organisation: OrganisationID) throws -> [Feed] {
-        try all(db, "organisation = ? AND state = 'running'", [Data(organisation.bytes)])
+        try all(db, "organisation = ? AND state = 'running'", [organisation])
     }
 
     func ofPerson(_ db: Database, _ person: PersonID) throws -> [Feed] {
-        try all(db, "person = ?", [Data(person.bytes)])
+        try all(db, "person = ?", [person])
     }
 
     /// The grants that consent has published, or that a subscription rests on, in order.
@@ -139,7 +138,7 @@ struct FeedStore: Sendable {
 
     /// Oldest first.
     func page(_ db: Database, of organisation: OrganisationID, after: Int64, limit: Int) throws -> [Feed] {
-        try all(db, "organisation = ? AND number > ? ORDER BY number LIMIT ?", [Data(organisation.bytes), after, limit])
+        try all(db, "organisation = ? AND number > ? ORDER BY number LIMIT ?", [organisation, after, limit])
     }
 
     private func first(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> Feed? {
@@ -153,19 +152,16 @@ struct FeedStore: Sendable {
     }
 
     private static func feed(_ row: Row) -> Feed? {
-        guard let request = RequestID(bytes: row[1] as Data), let organisation = OrganisationID(bytes: row[2] as Data),
-            let grant = GrantID(bytes: row[3] as Data), let granularity = GrantGranularity(rawValue: row[8]),
+        guard let request: RequestID = row.value(1), let organisation: OrganisationID = row.value(2),
+            let grant: GrantID = row.value(3), let granularity = GrantGranularity(rawValue: row[8]),
             let state = FeedState(rawValue: row[9])
         else { return nil }
         let (from, to): (Int64, Int64) = (row[6], row[7])
-        let (newest, ended): (Int64?, Int64?) = (row[13], row[15])
         return Feed(
-            number: row[0], request: request, organisation: organisation, grant: grant,
-            person: (row[4] as Data?).flatMap { PersonID(bytes: $0) }, types: (row[5] as Data).compactMap(Metric.init(number:)),
-            window: from..<max(from, to), granularity: granularity, state: state,
+            number: row[0], request: request, organisation: organisation, grant: grant, person: row.value(4),
+            types: (row[5] as Data).compactMap(Metric.init(number:)), window: from..<max(from, to), granularity: granularity, state: state,
             ending: (row[10] as String?).flatMap(SubscriptionEnding.init(rawValue:)), head: row[11], released: row[12],
-            newest: newest.map(Timestamp.init(milliseconds:)), begunAt: Timestamp(milliseconds: row[14]),
-            endedAt: ended.map(Timestamp.init(milliseconds:)), epoch: row[16])
+            newest: row[13], begunAt: row[14], endedAt: row[15], epoch: row[16])
     }
 
     // MARK: Erasing
@@ -173,7 +169,7 @@ struct FeedStore: Sendable {
     /// - Returns: how many subscriptions were about the person.
     func forget(_ db: Database, _ person: PersonID) throws -> Int {
         try db.cachedStatement(sql: "UPDATE feeds SET person = NULL, newest = NULL WHERE person = ?")
-            .execute(arguments: [Data(person.bytes)])
+            .execute(arguments: [person])
         return db.changesCount
     }
 }

@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 import Sealing
+import Storage
 
 /// An organisation's address for webhooks.
 struct Endpoint: Sendable {
@@ -44,22 +45,22 @@ struct EndpointStore: Sendable {
         try db.execute(
             sql: "INSERT INTO endpoints (endpoint, organisation, state, sealed, health, created_at) VALUES (?, ?, ?, ?, ?, ?)",
             arguments: [
-                Data(endpoint.id.bytes), Data(endpoint.organisation.bytes), endpoint.state.rawValue, try sealed(endpoint),
-                try Self.text(endpoint.health), endpoint.createdAt.milliseconds,
+                endpoint.id, endpoint.organisation, endpoint.state.rawValue, try sealed(endpoint),
+                try Self.text(endpoint.health), endpoint.createdAt,
             ])
     }
 
     /// Everything that can change.
     func save(_ db: Database, _ endpoint: Endpoint) throws {
         try db.cachedStatement(sql: "UPDATE endpoints SET state = ?, sealed = ?, health = ? WHERE endpoint = ?").execute(arguments: [
-            endpoint.state.rawValue, try sealed(endpoint), try Self.text(endpoint.health), Data(endpoint.id.bytes),
+            endpoint.state.rawValue, try sealed(endpoint), try Self.text(endpoint.health), endpoint.id,
         ])
     }
 
     func find(_ db: Database, _ id: WebhookEndpointID) throws -> Endpoint? {
         try Row.fetchOne(
             db.cachedStatement(sql: "SELECT endpoint, organisation, state, sealed, health, created_at FROM endpoints WHERE endpoint = ?"),
-            arguments: [Data(id.bytes)]
+            arguments: [id]
         ).flatMap(endpoint)
     }
 
@@ -70,23 +71,21 @@ struct EndpointStore: Sendable {
             sql: """
                 SELECT endpoint, organisation, state, sealed, health, created_at FROM endpoints WHERE organisation = ?
                 ORDER BY created_at, endpoint
-                """, arguments: [Data(organisation.bytes)]
+                """, arguments: [organisation]
         ).compactMap(endpoint)
     }
 
     /// Those that messages are sent to.
     func active(_ db: Database) throws -> [(id: WebhookEndpointID, organisation: OrganisationID)] {
         try Row.fetchAll(db, sql: "SELECT endpoint, organisation FROM endpoints WHERE state = 'active'").compactMap { row in
-            guard let id = WebhookEndpointID(bytes: row[0] as Data), let organisation = OrganisationID(bytes: row[1] as Data) else {
-                return nil
-            }
+            guard let id: WebhookEndpointID = row.value(0), let organisation: OrganisationID = row.value(1) else { return nil }
             return (id, organisation)
         }
     }
 
     /// With everything that waits for it.
     func delete(_ db: Database, _ id: WebhookEndpointID) throws {
-        try db.execute(sql: "DELETE FROM endpoints WHERE endpoint = ?", arguments: [Data(id.bytes)])
+        try db.execute(sql: "DELETE FROM endpoints WHERE endpoint = ?", arguments: [id])
     }
 
     /// From here on it gets what comes next of every subscription that runs; what it has had before stays had.
@@ -95,18 +94,17 @@ struct EndpointStore: Sendable {
             sql: """
                 INSERT INTO endpoint_feeds (endpoint, feed, queued) SELECT ?, number, head FROM feeds
                 WHERE organisation = ? AND state = 'running' ON CONFLICT DO NOTHING
-                """, arguments: [Data(id.bytes), Data(organisation.bytes)])
+                """, arguments: [id, organisation])
     }
 
     private func endpoint(_ row: Row) throws -> Endpoint? {
-        guard let id = WebhookEndpointID(bytes: row[0] as Data), let organisation = OrganisationID(bytes: row[1] as Data),
+        guard let id: WebhookEndpointID = row.value(0), let organisation: OrganisationID = row.value(1),
             let state = EndpointState(rawValue: row[2])
         else { return nil }
         let plain = try Seal.open(row[3] as Data, key: key, context: Self.context(id))
         return Endpoint(
             id: id, organisation: organisation, state: state, details: try JSONDecoder().decode(Endpoint.Details.self, from: Data(plain)),
-            health: try JSONDecoder().decode(EndpointHealth.self, from: Data((row[4] as String).utf8)),
-            createdAt: Timestamp(milliseconds: row[5]))
+            health: try JSONDecoder().decode(EndpointHealth.self, from: Data((row[4] as String).utf8)), createdAt: row[5])
     }
 
     private func sealed(_ endpoint: Endpoint) throws -> Data {

@@ -30,16 +30,18 @@ struct WebhookQueueStore: Sendable {
     func tell(_ db: Database, _ notice: WebhookNotice, to organisation: OrganisationID, at now: Timestamp) throws {
         let endpoints = try Data.fetchAll(
             db.cachedStatement(sql: "SELECT endpoint FROM endpoints WHERE organisation = ? AND state IN ('active', 'paused', 'gone')"),
-            arguments: [Data(organisation.bytes)])
+            arguments: [organisation])
         for endpoint in endpoints { try insert(db, .notice(notice), endpoint, .notices, at: now) }
         if !endpoints.isEmpty { db.afterCommit { [hub] in hub.told(organisation) } }
     }
 
-    private func insert(_ db: Database, _ content: WebhookContent, _ endpoint: Data, _ lane: WebhookLane, at now: Timestamp) throws {
+    private func insert(
+        _ db: Database, _ content: WebhookContent, _ endpoint: some DatabaseValueConvertible, _ lane: WebhookLane, at now: Timestamp
+    ) throws {
         let text = String(decoding: try JSONEncoder().encode(content), as: UTF8.self)
         try db.cachedStatement(
             sql: "INSERT INTO webhook_messages (message, endpoint, lane, content, created_at, due_at) VALUES (?, ?, ?, ?, ?, ?)"
-        ).execute(arguments: [Data(MessageID.random().bytes), endpoint, lane.rawValue, text, now.milliseconds, now.milliseconds])
+        ).execute(arguments: [MessageID.random(), endpoint, lane.rawValue, text, now, now])
     }
 
     /// Makes one message of all that is new for the endpoint; the subscriptions that waited longest first.
@@ -56,7 +58,7 @@ struct WebhookQueueStore: Sendable {
             room -= count
         }
         guard !parts.isEmpty else { return false }
-        try insert(db, .items(parts), Data(endpoint.bytes), .items, at: now)
+        try insert(db, .items(parts), endpoint, .items, at: now)
         let number = db.lastInsertedRowID
         for part in parts {
             try db.cachedStatement(
@@ -64,7 +66,7 @@ struct WebhookQueueStore: Sendable {
                     INSERT INTO endpoint_feeds (endpoint, feed, queued, turn) VALUES (?, ?, ?, ?)
                     ON CONFLICT (endpoint, feed) DO UPDATE SET queued = excluded.queued, turn = excluded.turn
                     """
-            ).execute(arguments: [Data(endpoint.bytes), part.feed, part.through, number])
+            ).execute(arguments: [endpoint, part.feed, part.through, number])
         }
         return true
     }
@@ -75,10 +77,10 @@ struct WebhookQueueStore: Sendable {
         let rows = try Row.fetchAll(
             db,
             sql: "SELECT number, head FROM feeds WHERE organisation = ? AND state = 'running' ORDER BY number LIMIT \(Self.mostFeeds)",
-            arguments: [Data(organisation.bytes)])
+            arguments: [organisation])
         guard !rows.isEmpty else { return false }
         let parts = rows.map { WebhookContent.Part(feed: $0[0], after: $0[1], through: $0[1]) }
-        try insert(db, .items(parts), Data(endpoint.bytes), .items, at: now)
+        try insert(db, .items(parts), endpoint, .items, at: now)
         return true
     }
 
@@ -97,7 +99,7 @@ struct WebhookQueueStore: Sendable {
                     LEFT JOIN endpoint_feeds e ON e.feed = f.number AND e.endpoint = ?
                     WHERE f.organisation = ? AND f.state = 'running' AND f.head > coalesce(e.queued, 0)
                     ORDER BY coalesce(e.turn, 0), f.number LIMIT ?
-                    """), arguments: [Data(endpoint.bytes), Data(organisation.bytes), limit]
+                    """), arguments: [endpoint, organisation, limit]
         ).map { ($0[0], $0[1], $0[2]) }
     }
 
@@ -109,7 +111,7 @@ struct WebhookQueueStore: Sendable {
             db.cachedStatement(
                 sql: """
                     SELECT \(Self.columns) FROM webhook_messages WHERE endpoint = ? AND lane = ? AND is_dead = 0 ORDER BY number LIMIT 1
-                    """), arguments: [Data(endpoint.bytes), lane.rawValue]
+                    """), arguments: [endpoint, lane.rawValue]
         ).flatMap(Self.message)
     }
 
@@ -126,8 +128,7 @@ struct WebhookQueueStore: Sendable {
                 SET due_at = ?, attempts = ?, first_attempt_at = ?, last_attempt_at = ?, last_outcome = ?, is_dead = ? WHERE number = ?
                 """
         ).execute(arguments: [
-            message.dueAt.milliseconds, message.attempts, message.firstAttemptAt?.milliseconds, message.lastAttemptAt?.milliseconds,
-            message.lastOutcome, isDead, message.number,
+            message.dueAt, message.attempts, message.firstAttemptAt, message.lastAttemptAt, message.lastOutcome, isDead, message.number,
         ])
     }
 
@@ -136,12 +137,12 @@ struct WebhookQueueStore: Sendable {
         try db.execute(
             sql: """
                 UPDATE webhook_messages SET due_at = ?, attempts = 0, first_attempt_at = NULL WHERE endpoint = ? AND is_dead = 0
-                """, arguments: [now.milliseconds, Data(endpoint.bytes)])
+                """, arguments: [now, endpoint])
     }
 
     /// All endpoints of the organisation, with everything that waits for them.
     func forget(_ db: Database, _ organisation: OrganisationID) throws {
-        try db.execute(sql: "DELETE FROM endpoints WHERE organisation = ?", arguments: [Data(organisation.bytes)])
+        try db.execute(sql: "DELETE FROM endpoints WHERE organisation = ?", arguments: [organisation])
         db.afterCommit { [hub] in hub.told(organisation) }
     }
 
@@ -159,7 +160,7 @@ struct WebhookQueueStore: Sendable {
             db,
             sql: """
                 SELECT \(Self.columns) FROM webhook_messages WHERE endpoint = ? AND is_dead = 1 AND number > ? ORDER BY number LIMIT ?
-                """, arguments: [Data(endpoint.bytes), after, limit]
+                """, arguments: [endpoint, after, limit]
         ).compactMap(Self.message)
     }
 
@@ -169,7 +170,7 @@ struct WebhookQueueStore: Sendable {
             sql: """
                 UPDATE webhook_messages SET is_dead = 0, due_at = ?, attempts = 0, first_attempt_at = NULL
                 WHERE message = ? AND endpoint = ? AND is_dead = 1
-                """, arguments: [now.milliseconds, Data(id.bytes), Data(endpoint.bytes)])
+                """, arguments: [now, id, endpoint])
         return db.changesCount > 0
     }
 
@@ -178,19 +179,17 @@ struct WebhookQueueStore: Sendable {
         let row = try Row.fetchOne(
             db,
             sql: "SELECT count(*) FILTER (WHERE is_dead = 0), count(*) FILTER (WHERE is_dead = 1) FROM webhook_messages WHERE endpoint = ?",
-            arguments: [Data(endpoint.bytes)])
+            arguments: [endpoint])
         return (row?[0] ?? 0, row?[1] ?? 0)
     }
 
     private static func message(_ row: Row) -> WebhookMessage? {
-        guard let id = MessageID(bytes: row[1] as Data), let endpoint = WebhookEndpointID(bytes: row[2] as Data),
+        guard let id: MessageID = row.value(1), let endpoint: WebhookEndpointID = row.value(2),
             let lane = WebhookLane(rawValue: row[3])
         else { return nil }
         let content = (try? JSONDecoder().decode(WebhookContent.self, from: Data((row[4] as String).utf8))) ?? .unreadable
-        let (first, last): (Int64?, Int64?) = (row[8], row[9])
         return WebhookMessage(
-            number: row[0], id: id, endpoint: endpoint, lane: lane, content: content, createdAt: Timestamp(milliseconds: row[5]),
-            dueAt: Timestamp(milliseconds: row[6]), attempts: row[7], firstAttemptAt: first.map(Timestamp.init(milliseconds:)),
-            lastAttemptAt: last.map(Timestamp.init(milliseconds:)), lastOutcome: row[10])
+            number: row[0], id: id, endpoint: endpoint, lane: lane, content: content, createdAt: row[5], dueAt: row[6],
+            attempts: row[7], firstAttemptAt: row[8], lastAttemptAt: row[9], lastOutcome: row[10])
     }
 }
