@@ -43,13 +43,13 @@ struct ActivityStore: Sendable {
     func find(_ db: Database, of person: Int64, _ start: Timestamp, _ end: Timestamp) throws -> ActivityRow? {
         try Row.fetchOne(
             db.cachedStatement(sql: "\(Self.columns) WHERE person = ? AND first = ? AND last = ?"),
-            arguments: [person, start.milliseconds, end.milliseconds]
+            arguments: [person, start, end]
         ).flatMap(ActivityRow.init)
     }
 
     func find(_ db: Database, of person: Int64, _ activity: ActivityID) throws -> ActivityRow? {
         try Row.fetchOne(
-            db.cachedStatement(sql: "\(Self.columns) WHERE person = ? AND activity = ?"), arguments: [person, Data(activity.bytes)]
+            db.cachedStatement(sql: "\(Self.columns) WHERE person = ? AND activity = ?"), arguments: [person, activity]
         ).flatMap(ActivityRow.init)
     }
 
@@ -72,13 +72,13 @@ struct ActivityStore: Sendable {
     ) throws {
         try db.cachedStatement(
             sql: "INSERT INTO activities (activity, person, first, last, device, body) VALUES (?, ?, ?, ?, ?, ?)"
-        ).execute(arguments: [Data(activity.bytes), person, start.milliseconds, end.milliseconds, device, Data(body)])
+        ).execute(arguments: [activity, person, start, end, device, Data(body)])
     }
 
     /// False where there was none.
     func delete(_ db: Database, of person: Int64, _ activity: ActivityID) throws -> Bool {
         try db.cachedStatement(sql: "DELETE FROM activities WHERE person = ? AND activity = ?")
-            .execute(arguments: [person, Data(activity.bytes)])
+            .execute(arguments: [person, activity])
         return db.changesCount == 1
     }
 
@@ -90,9 +90,7 @@ struct ActivityStore: Sendable {
 
 extension ActivityRow {
     fileprivate init?(_ row: Row) {
-        guard let activity = ActivityID(bytes: row[1] as Data) else { return nil }
-        self.init(
-            number: row[0], activity: activity, start: Timestamp(milliseconds: row[2]), end: Timestamp(milliseconds: row[3]),
-            device: row[4], body: [UInt8](row[5] as Data))
+        guard let activity: ActivityID = row.value(1) else { return nil }
+        self.init(number: row[0], activity: activity, start: row[2], end: row[3], device: row[4], body: [UInt8](row[5] as Data))
     }
 }

@@ -20,12 +20,12 @@ struct AlertStore: Sendable {
 
     func all(_ db: Database) throws -> [PersonID: Double] {
         let rows = try Row.fetchAll(db, sql: "SELECT person, rate FROM alerted_people")
-        return Dictionary(rows.compactMap { row in PersonID(bytes: row[0] as Data).map { ($0, row[1]) } }) { $1 }
+        return Dictionary(rows.compactMap { row in row.value(0, as: PersonID.self).map { ($0, row[1]) } }) { $1 }
     }
 
     /// A fact without a rate ends the alert.
     func apply(_ db: Database, _ changed: EmergencyChanged) throws {
-        let person = Data(changed.person.bytes)
+        let person = changed.person
         guard let rate = changed.measurementsPerSecond else {
             return try db.execute(sql: "DELETE FROM alerted_people WHERE person = ?", arguments: [person])
         }

@@ -239,7 +239,7 @@ extension ChunkStore {
                     SELECT id, sequence FROM chunks WHERE id IN (
                         SELECT chunk FROM chunk_times WHERE person = ? AND last < ? LIMIT ?)
                     """),
-            arguments: [person, time.milliseconds, limit]
+            arguments: [person, time, limit]
         ).map { (id: $0[0], sequence: $0[1]) }
     }
 }

@@ -133,7 +133,7 @@ struct DeviceStore: Sendable {
         if let number = try personNumber(db, person) { return number }
         try db.execute(
             sql: "INSERT INTO people (person, enrolled, added_at) VALUES (?, ?, ?)",
-            arguments: [Data(person.bytes), enrolled, at.milliseconds])
+            arguments: [person, enrolled, at])
         return db.lastInsertedRowID
     }
 
@@ -150,9 +150,9 @@ struct DeviceStore: Sendable {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
-                Data(new.device.bytes), person, Data(new.tokenLookup), Data(new.name), new.model.map { Data($0) },
+                new.device, person, Data(new.tokenLookup), Data(new.name), new.model.map { Data($0) },
                 new.publicKey.map { Data($0) }, new.intervalMs, new.kind.rawValue, new.origin.rawValue,
-                new.measures.isEverything ? nil : Data(new.measures.bytes), new.tracking.data, at.milliseconds,
+                new.measures.isEverything ? nil : Data(new.measures.bytes), new.tracking.data, at,
             ])
     }
 
@@ -160,34 +160,31 @@ struct DeviceStore: Sendable {
     func revoke(_ db: Database, _ device: DeviceID, at: Timestamp) throws -> Bool {
         try db.execute(
             sql: "UPDATE devices SET revoked_at = ? WHERE device = ? AND revoked_at IS NULL",
-            arguments: [at.milliseconds, Data(device.bytes)])
+            arguments: [at, device])
         return db.changesCount == 1
     }
 
     /// - Parameter name: sealed under the person's key.
     func rename(_ db: Database, _ device: DeviceID, name: [UInt8]) throws {
-        try db.execute(sql: "UPDATE devices SET name = ? WHERE device = ?", arguments: [Data(name), Data(device.bytes)])
+        try db.execute(sql: "UPDATE devices SET name = ? WHERE device = ?", arguments: [Data(name), device])
     }
 
     func setKind(_ db: Database, _ device: DeviceID, _ kind: DeviceKind) throws {
-        try db.execute(sql: "UPDATE devices SET kind = ? WHERE device = ?", arguments: [kind.rawValue, Data(device.bytes)])
+        try db.execute(sql: "UPDATE devices SET kind = ? WHERE device = ?", arguments: [kind.rawValue, device])
     }
 
     func setInterval(_ db: Database, _ device: DeviceID, _ milliseconds: Int64) throws {
-        try db.execute(sql: "UPDATE devices SET interval_ms = ? WHERE device = ?", arguments: [milliseconds, Data(device.bytes)])
+        try db.execute(sql: "UPDATE devices SET interval_ms = ? WHERE device = ?", arguments: [milliseconds, device])
     }
 
     func setTracking(_ db: Database, _ device: DeviceID, _ tracking: Tracking) throws {
-        try db.execute(sql: "UPDATE devices SET tracks = ? WHERE device = ?", arguments: [tracking.data, Data(device.bytes)])
+        try db.execute(sql: "UPDATE devices SET tracks = ? WHERE device = ?", arguments: [tracking.data, device])
     }
 
     func setCondition(_ db: Database, _ device: DeviceID, _ condition: DeviceCondition) throws {
         try db.execute(
             sql: "UPDATE devices SET charging = ?, worn = ?, battery = ?, condition_at = ?, fastest_ms = ? WHERE device = ?",
-            arguments: [
-                condition.charging, condition.worn, condition.battery, condition.at?.milliseconds, condition.fastestIntervalMs,
-                Data(device.bytes),
-            ])
+            arguments: [condition.charging, condition.worn, condition.battery, condition.at, condition.fastestIntervalMs, device])
     }
 
     // MARK: Reading devices
@@ -199,7 +196,7 @@ struct DeviceStore: Sendable {
         """
 
     func device(_ db: Database, _ device: DeviceID) throws -> DeviceRow? {
-        try Row.fetchOne(db, sql: "\(Self.columns) WHERE device = ?", arguments: [Data(device.bytes)]).flatMap(DeviceRow.init)
+        try Row.fetchOne(db, sql: "\(Self.columns) WHERE device = ?", arguments: [device]).flatMap(DeviceRow.init)
     }
 
     /// Active devices in the order in which they were added.
@@ -224,7 +221,7 @@ struct DeviceStore: Sendable {
                     row[0],
                     DeviceLabels(
                         name: [UInt8](row[1] as Data), model: (row[2] as Data?).map { [UInt8]($0) },
-                        publicKey: (row[3] as Data?).map { [UInt8]($0) }, addedAt: Timestamp(milliseconds: row[4]))
+                        publicKey: (row[3] as Data?).map { [UInt8]($0) }, addedAt: row[4])
                 )
             })
     }
@@ -264,7 +261,7 @@ extension Tracking {
 
 extension Household {
     fileprivate init?(_ row: Row, devices: [DeviceRow], pauses: [Pause]) {
-        guard let person = PersonID(bytes: row[0] as Data) else { return nil }
+        guard let person: PersonID = row.value(0) else { return nil }
         self.init(
             person: person, number: row[1], isEnrolled: row[2],
             priority: (row[3] as String?).flatMap(SourcePriority.init(text:)) ?? .usual, devices: devices, pauses: pauses)
@@ -273,7 +270,7 @@ extension Household {
 
 extension DeviceRow {
     fileprivate init?(_ row: Row) {
-        guard let device = DeviceID(bytes: row[1] as Data), let person = PersonID(bytes: row[2] as Data),
+        guard let device: DeviceID = row.value(1), let person: PersonID = row.value(2),
             let kind = DeviceKind(rawValue: row[7]), let origin = DeviceOrigin(rawValue: row[8])
         else { return nil }
         let tracks = (row[10] as Data?).flatMap { MetricSet(bytes: $0) }
@@ -281,9 +278,7 @@ extension DeviceRow {
             number: row[0], device: device, person: person, personNumber: row[3], tokenLookup: [UInt8](row[4] as Data), intervalMs: row[5],
             isActive: row[6], kind: kind, origin: origin,
             measures: (row[9] as Data?).flatMap { MetricSet(bytes: $0) } ?? .everything, tracking: tracks.map(Tracking.chosen) ?? .rest,
-            condition: DeviceCondition(
-                charging: row[11], worn: row[12], battery: row[13],
-                at: (row[14] as Int64?).map(Timestamp.init(milliseconds:)), fastestIntervalMs: row[15]),
-            addedAt: Timestamp(milliseconds: row[16]))
+            condition: DeviceCondition(charging: row[11], worn: row[12], battery: row[13], at: row[14], fastestIntervalMs: row[15]),
+            addedAt: row[16])
     }
 }

@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 import ServiceKit
+import Storage
 
 struct KnownAccountStore: Sendable {
     static func create(in db: Database) throws {
@@ -32,17 +33,15 @@ struct KnownAccountStore: Sendable {
     func put(_ db: Database, _ state: PersonState) throws {
         try db.cachedStatement(
             sql: "INSERT OR REPLACE INTO known_accounts (person, active, terms_version, language, readers_since) VALUES (?, ?, ?, ?, ?)"
-        ).execute(arguments: [
-            Data(state.person.bytes), state.active, state.termsVersion, state.language.rawValue, state.readersSince?.milliseconds,
-        ])
+        ).execute(arguments: [state.person, state.active, state.termsVersion, state.language.rawValue, state.readersSince])
     }
 
     func all(_ db: Database) throws -> [PersonState] {
         try Row.fetchAll(db, sql: "SELECT person, active, terms_version, language, readers_since FROM known_accounts").compactMap { row in
-            PersonID(bytes: row[0] as Data).map {
+            row.value(0, as: PersonID.self).map {
                 PersonState(
                     person: $0, active: row[1], termsVersion: row[2], language: Language(rawValue: row[3]) ?? .english,
-                    readersSince: (row[4] as Int64?).map(Timestamp.init(milliseconds:)))
+                    readersSince: row[4])
             }
         }
     }

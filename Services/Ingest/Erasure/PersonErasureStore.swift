@@ -53,8 +53,8 @@ struct PersonErasureStore: Sendable {
     private func eraseWithoutNumber(_ db: Database, _ person: PersonID) throws -> Int {
         let grants = try GrantProjection().erase(db, person, scope: .account)
         let messages = try outbox.forget(db, person)
-        try db.execute(sql: "DELETE FROM alerted_people WHERE person = ?", arguments: [Data(person.bytes)])
-        try db.execute(sql: "DELETE FROM known_accounts WHERE person = ?", arguments: [Data(person.bytes)])
+        try db.execute(sql: "DELETE FROM alerted_people WHERE person = ?", arguments: [person])
+        try db.execute(sql: "DELETE FROM known_accounts WHERE person = ?", arguments: [person])
         return grants + messages + db.changesCount
     }
 
@@ -74,7 +74,7 @@ struct PersonErasureStore: Sendable {
     func rename(_ db: Database, _ person: PersonID, seal: (_ text: String, _ place: String) throws -> [UInt8]) throws {
         guard let number = try DeviceStore().personNumber(db, person) else { return }
         for row in try Row.fetchAll(db, sql: "SELECT device, kind FROM devices WHERE person = ?", arguments: [number]) {
-            guard let device = DeviceID(bytes: row[0] as Data) else { continue }
+            guard let device: DeviceID = row.value(0) else { continue }
             try db.execute(
                 sql: "UPDATE devices SET name = ?, model = NULL WHERE device = ?",
                 arguments: [Data(try seal(row[1], "devices.name \(device)")), row[0] as Data])

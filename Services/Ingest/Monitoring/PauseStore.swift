@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 struct PauseStore: Sendable {
     /// Pauses of a person that still decide about late entries; older ones are kept but not looked at.
@@ -23,8 +24,7 @@ struct PauseStore: Sendable {
 
     /// False where monitoring was paused already.
     func begin(_ db: Database, of person: Int64, at: Timestamp) throws -> Bool {
-        try db.execute(
-            sql: "INSERT OR IGNORE INTO pauses (person, began_at) VALUES (?, ?)", arguments: [person, at.milliseconds])
+        try db.execute(sql: "INSERT OR IGNORE INTO pauses (person, began_at) VALUES (?, ?)", arguments: [person, at])
         return db.changesCount == 1
     }
 
@@ -32,7 +32,7 @@ struct PauseStore: Sendable {
     func end(_ db: Database, of person: Int64, at: Timestamp) throws -> Bool {
         try db.execute(
             sql: "UPDATE pauses SET ended_at = max(began_at, ?) WHERE person = ? AND ended_at IS NULL",
-            arguments: [at.milliseconds, person])
+            arguments: [at, person])
         return db.changesCount == 1
     }
 
@@ -58,6 +58,6 @@ struct PauseStore: Sendable {
                 SELECT people.number, people.person FROM pauses JOIN people ON people.number = pauses.person
                 WHERE ended_at IS NULL AND people.number > ? ORDER BY people.number LIMIT ?
                 """, arguments: [number, limit]
-        ).compactMap { row in PersonID(bytes: row[1] as Data).map { (row[0], $0) } }
+        ).compactMap { row in row.value(1, as: PersonID.self).map { (row[0], $0) } }
     }
 }

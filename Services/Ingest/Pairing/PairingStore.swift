@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// One offer as the store has it.
 struct PairingRow: Sendable {
@@ -46,13 +47,13 @@ struct PairingStore: Sendable {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
-                Data(row.pairing.bytes), Data(row.secretLookup), Data(row.numberLookups.flatMap { $0 }), Data(row.tokenLookup),
-                Data(row.sealed), row.offer.state.rawValue, row.offer.wrong, row.offer.expiresAt.milliseconds,
+                row.pairing, Data(row.secretLookup), Data(row.numberLookups.flatMap { $0 }), Data(row.tokenLookup),
+                Data(row.sealed), row.offer.state.rawValue, row.offer.wrong, row.offer.expiresAt,
             ])
     }
 
     func find(_ db: Database, _ pairing: PairingID) throws -> PairingRow? {
-        try Row.fetchOne(db, sql: "SELECT * FROM pairings WHERE pairing = ?", arguments: [Data(pairing.bytes)])
+        try Row.fetchOne(db, sql: "SELECT * FROM pairings WHERE pairing = ?", arguments: [pairing])
             .flatMap(PairingRow.init)
     }
 
@@ -60,16 +61,16 @@ struct PairingStore: Sendable {
     func keep(_ db: Database, _ row: PairingRow) throws {
         try db.execute(
             sql: "UPDATE pairings SET state = ?, wrong = ?, device = ? WHERE pairing = ?",
-            arguments: [row.offer.state.rawValue, row.offer.wrong, row.device.map { Data($0.bytes) }, Data(row.pairing.bytes)])
+            arguments: [row.offer.state.rawValue, row.offer.wrong, row.device, row.pairing])
     }
 
     func delete(_ db: Database, _ pairing: PairingID) throws {
-        try db.execute(sql: "DELETE FROM pairings WHERE pairing = ?", arguments: [Data(pairing.bytes)])
+        try db.execute(sql: "DELETE FROM pairings WHERE pairing = ?", arguments: [pairing])
     }
 
     /// Forgets what ended before.
     func expire(_ db: Database, before: Timestamp) throws {
-        try db.execute(sql: "DELETE FROM pairings WHERE expires_at < ?", arguments: [before.milliseconds])
+        try db.execute(sql: "DELETE FROM pairings WHERE expires_at < ?", arguments: [before])
     }
 
     func count(_ db: Database) throws -> Int {
@@ -79,16 +80,13 @@ struct PairingStore: Sendable {
 
 extension PairingRow {
     fileprivate init?(_ row: Row) {
-        guard let pairing = PairingID(bytes: row["pairing"] as Data), let state = PairingOffer.State(rawValue: row["state"]) else {
-            return nil
-        }
+        guard let pairing: PairingID = row.value("pairing"), let state = PairingOffer.State(rawValue: row["state"]) else { return nil }
         let lookups = [UInt8](row["number_lookups"] as Data)
         let size = lookups.count / PairingOffer.wrongNumbers
         self.init(
             pairing: pairing, secretLookup: [UInt8](row["secret_lookup"] as Data),
             numberLookups: stride(from: 0, to: lookups.count, by: max(1, size)).map { Array(lookups[$0..<min(lookups.count, $0 + size)]) },
             tokenLookup: [UInt8](row["token_lookup"] as Data), sealed: [UInt8](row["sealed"] as Data),
-            offer: PairingOffer(state: state, wrong: row["wrong"], expiresAt: Timestamp(milliseconds: row["expires_at"])),
-            device: (row["device"] as Data?).flatMap { DeviceID(bytes: $0) })
+            offer: PairingOffer(state: state, wrong: row["wrong"], expiresAt: row["expires_at"]), device: row.value("device"))
     }
 }

@@ -59,13 +59,13 @@ struct TransferStore: Sendable {
 
     func add(_ db: Database, _ job: JobID, of person: Int64, _ kind: TransferKind, request: [UInt8], at: Timestamp) throws {
         try db.cachedStatement(sql: "INSERT INTO transfers (job, person, kind, created_at, request) VALUES (?, ?, ?, ?, ?)")
-            .execute(arguments: [Data(job.bytes), person, kind.rawValue, at.milliseconds, Data(request)])
+            .execute(arguments: [job, person, kind.rawValue, at, Data(request)])
     }
 
     func find(_ db: Database, _ job: JobID, of person: Int64, _ kind: TransferKind) throws -> TransferRow? {
         try Row.fetchOne(
             db.cachedStatement(sql: "\(Self.columns) WHERE job = ? AND person = ? AND kind = ?"),
-            arguments: [Data(job.bytes), person, kind.rawValue]
+            arguments: [job, person, kind.rawValue]
         ).flatMap(TransferRow.init)
     }
 
@@ -90,10 +90,9 @@ struct TransferStore: Sendable {
 
     /// When the person's jobs of a kind since `since` were begun, oldest first.
     func begun(_ db: Database, of person: Int64, _ kind: TransferKind, since: Timestamp) throws -> [Timestamp] {
-        try Int64.fetchAll(
+        try Timestamp.fetchAll(
             db.cachedStatement(sql: "SELECT created_at FROM transfers WHERE person = ? AND kind = ? AND created_at > ? ORDER BY number"),
-            arguments: [person, kind.rawValue, since.milliseconds]
-        ).map(Timestamp.init(milliseconds:))
+            arguments: [person, kind.rawValue, since])
     }
 
     func countOpen(_ db: Database, of person: Int64, _ kind: TransferKind) throws -> Int {
@@ -105,26 +104,26 @@ struct TransferStore: Sendable {
     /// Keeps what has come of an open job so far.
     func note(_ db: Database, _ job: JobID, result: [UInt8]) throws {
         try db.cachedStatement(sql: "UPDATE transfers SET result = ? WHERE job = ? AND state = 0")
-            .execute(arguments: [Data(result), Data(job.bytes)])
+            .execute(arguments: [Data(result), job])
     }
 
     /// Ends an open job; one that was removed meanwhile stays so.
     func end(_ db: Database, _ job: JobID, _ state: TransferState, result: [UInt8], at: Timestamp) throws {
         try db.cachedStatement(sql: "UPDATE transfers SET state = ?, ended_at = ?, result = ? WHERE job = ? AND state = 0")
-            .execute(arguments: [state.rawValue, at.milliseconds, Data(result), Data(job.bytes)])
+            .execute(arguments: [state.rawValue, at, Data(result), job])
     }
 
     /// The job counts on for how often one may export, but there is nothing left of it.
     func remove(_ db: Database, _ job: JobID, at: Timestamp) throws {
         try db.cachedStatement(
             sql: "UPDATE transfers SET state = 3, ended_at = coalesce(ended_at, ?), result = NULL WHERE job = ?"
-        ).execute(arguments: [at.milliseconds, Data(job.bytes)])
+        ).execute(arguments: [at, job])
     }
 
     /// Jobs that ended before `before`: from now on there is nothing left of them but that they were.
     func expire(_ db: Database, before: Timestamp, now: Timestamp) throws -> [JobID] {
         let jobs = try Data.fetchAll(
-            db.cachedStatement(sql: "SELECT job FROM transfers WHERE state IN (1, 2) AND ended_at < ?"), arguments: [before.milliseconds]
+            db.cachedStatement(sql: "SELECT job FROM transfers WHERE state IN (1, 2) AND ended_at < ?"), arguments: [before]
         ).compactMap { JobID(bytes: $0) }
         for job in jobs { try remove(db, job, at: now) }
         return jobs
@@ -132,7 +131,7 @@ struct TransferStore: Sendable {
 
     /// Forgets what was removed and begun before `before`.
     func forget(_ db: Database, begunBefore before: Timestamp) throws {
-        try db.cachedStatement(sql: "DELETE FROM transfers WHERE state = 3 AND created_at < ?").execute(arguments: [before.milliseconds])
+        try db.cachedStatement(sql: "DELETE FROM transfers WHERE state = 3 AND created_at < ?").execute(arguments: [before])
     }
 
     /// Jobs of which there may be files.
@@ -151,11 +150,10 @@ struct TransferStore: Sendable {
 
 extension TransferRow {
     fileprivate init?(_ row: Row) {
-        guard let job = JobID(bytes: row[1] as Data), let kind = TransferKind(rawValue: row[3]), let state = TransferState(rawValue: row[4])
+        guard let job: JobID = row.value(1), let kind = TransferKind(rawValue: row[3]), let state = TransferState(rawValue: row[4])
         else { return nil }
         self.init(
-            number: row[0], job: job, person: row[2], kind: kind, state: state, createdAt: Timestamp(milliseconds: row[5]),
-            endedAt: (row[6] as Int64?).map(Timestamp.init(milliseconds:)), request: [UInt8](row[7] as Data),
-            result: (row[8] as Data?).map { [UInt8]($0) })
+            number: row[0], job: job, person: row[2], kind: kind, state: state, createdAt: row[5], endedAt: row[6],
+            request: [UInt8](row[7] as Data), result: (row[8] as Data?).map { [UInt8]($0) })
     }
 }

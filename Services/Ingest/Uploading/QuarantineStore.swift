@@ -29,7 +29,7 @@ struct QuarantineStore: Sendable {
     func add(_ db: Database, person: Int64, device: Int64, receivedAt: Timestamp, count: Int, body: [UInt8]) throws {
         try db.cachedStatement(
             sql: "INSERT INTO quarantine (person, device, received_at, count, body) VALUES (?, ?, ?, ?, ?)"
-        ).execute(arguments: [person, device, receivedAt.milliseconds, count, Data(body)])
+        ).execute(arguments: [person, device, receivedAt, count, Data(body)])
         try db.cachedStatement(
             sql: """
                 DELETE FROM quarantine WHERE person = ?1 AND id <=
