@@ -1,27 +1,19 @@
-// Values as the tables hold them, and back.
+// Deliveries as the tables hold them.
 
 import Contracts
-import Foundation
 import GRDB
-
-extension Identifier {
-    var data: Data { Data(bytes) }
-
-    init?(_ data: Data) {
-        self.init(bytes: data)
-    }
-}
+import Storage
 
 extension Delivery {
     init(_ row: Row) {
-        self.init(nextAt: Timestamp(milliseconds: row["next_at"]), notAfter: Timestamp(milliseconds: row["not_after"]))
+        self.init(nextAt: row["next_at"], notAfter: row["not_after"])
         state = DeliveryState(rawValue: row["state"]) ?? .failed
         reason = row["reason"]
         attempts = row["attempts"]
         provider = row["provider"]
         movesOn = row["moves_on"]
         refusedBy = Set((row["refused_by"] as String).split(separator: " ").map(String.init))
-        begunAt = (row["begun_at"] as Int64?).map(Timestamp.init(milliseconds:))
+        begunAt = row["begun_at"]
         isSettled = row["settled"]
     }
 }
@@ -38,7 +30,7 @@ struct DeliveryID: Hashable, Sendable {
     }
 
     init?(_ row: Row) {
-        guard let message = MessageID(row["message"] as Data), let channel = Channel(rawValue: row["channel"]) else { return nil }
+        guard let message: MessageID = row.value("message"), let channel = Channel(rawValue: row["channel"]) else { return nil }
         self.init(message, channel, target: row["target"])
     }
 }

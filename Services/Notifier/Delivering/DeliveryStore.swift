@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// Every sentence runs in its caller's transaction.
 struct DeliveryStore: Sendable {
@@ -14,8 +15,8 @@ struct DeliveryStore: Sendable {
                 VALUES (?, ?, ?, ?, ?, ?, 0, NULL, 0, '', NULL, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
-            id.message.data, id.channel.rawValue, id.target, recipient.map { Data($0) }, delivery.state.rawValue, delivery.reason,
-            delivery.nextAt.milliseconds, delivery.notAfter.milliseconds, delivery.isSettled, urgent,
+            id.message, id.channel.rawValue, id.target, recipient.map { Data($0) }, delivery.state.rawValue, delivery.reason,
+            delivery.nextAt, delivery.notAfter, delivery.isSettled, urgent,
         ])
     }
 
@@ -30,8 +31,8 @@ struct DeliveryStore: Sendable {
                 """
         ).execute(arguments: [
             delivery.state.rawValue, delivery.reason, delivery.attempts, delivery.provider, delivery.movesOn,
-            delivery.refusedBy.sorted().joined(separator: " "), delivery.begunAt?.milliseconds, delivery.begunAt?.milliseconds,
-            delivery.nextAt.milliseconds, delivery.isSettled, id.message.data, id.channel.rawValue, id.target,
+            delivery.refusedBy.sorted().joined(separator: " "), delivery.begunAt, delivery.begunAt, delivery.nextAt, delivery.isSettled,
+            id.message, id.channel.rawValue, id.target,
         ])
         return db.changesCount > 0
     }
@@ -39,25 +40,24 @@ struct DeliveryStore: Sendable {
     func find(_ db: Database, _ id: DeliveryID) throws -> Delivery? {
         try Row.fetchOne(
             db, sql: "SELECT * FROM deliveries WHERE message = ? AND channel = ? AND target = ?",
-            arguments: [id.message.data, id.channel.rawValue, id.target]
+            arguments: [id.message, id.channel.rawValue, id.target]
         ).map(Delivery.init)
     }
 
     func all(_ db: Database, of message: MessageID) throws -> [(id: DeliveryID, delivery: Delivery)] {
-        try Row.fetchAll(db, sql: "SELECT * FROM deliveries WHERE message = ?", arguments: [message.data]).compactMap { row in
+        try Row.fetchAll(db, sql: "SELECT * FROM deliveries WHERE message = ?", arguments: [message]).compactMap { row in
             DeliveryID(row).map { ($0, Delivery(row)) }
         }
     }
 
     /// When the next attempt on the channel is due; nil where nothing waits.
     func nextDue(_ db: Database, _ channel: Channel, urgentOnly: Bool) throws -> Timestamp? {
-        try Int64.fetchOne(
+        try Timestamp.fetchOne(
             db,
             sql: """
                 SELECT min(next_at) FROM deliveries WHERE channel = ? AND settled = 0 AND state = 'queued' AND begun_at IS NULL
                 \(urgentOnly ? "AND urgent = 1" : "")
-                """, arguments: [channel.rawValue]
-        ).map(Timestamp.init(milliseconds:))
+                """, arguments: [channel.rawValue])
     }
 
     /// What is due now of urgent or of other messages, the longest waiting first, with the look-up of its recipient where messages
@@ -72,7 +72,7 @@ struct DeliveryStore: Sendable {
                 SELECT * FROM deliveries
                 WHERE channel = ? AND settled = 0 AND state = 'queued' AND begun_at IS NULL AND next_at <= ? AND not_after > ?
                 AND urgent = \(urgent ? 1 : 0) ORDER BY next_at LIMIT ?
-                """, arguments: [channel.rawValue, now.milliseconds, now.milliseconds, limit]
+                """, arguments: [channel.rawValue, now, now, limit]
         ).compactMap { row in DeliveryID(row).map { ($0, Delivery(row), urgent ? nil : row["recipient"]) } }
     }
 
@@ -86,8 +86,8 @@ struct DeliveryStore: Sendable {
                 SELECT count(*) AS n, min(first_at) AS oldest FROM deliveries
                 WHERE recipient = ? AND channel = ? AND first_at > ? AND urgent = 0
                 """,
-            arguments: [recipient, channel.rawValue, since.milliseconds])
-        return (row?["n"] ?? 0, (row?["oldest"] as Int64?).map(Timestamp.init(milliseconds:)))
+            arguments: [recipient, channel.rawValue, since])
+        return (row?["n"] ?? 0, row?.value("oldest"))
     }
 
     /// Attempts that were under way when the service ended.
@@ -98,8 +98,7 @@ struct DeliveryStore: Sendable {
     /// What is unsettled although its time is over.
     func overdue(_ db: Database, at now: Timestamp, limit: Int) throws -> [(id: DeliveryID, delivery: Delivery)] {
         try rows(
-            db, "begun_at IS NULL AND (state = 'queued' AND not_after <= ? OR state = 'sent' AND next_at <= ?) LIMIT ?",
-            [now.milliseconds, now.milliseconds, limit])
+            db, "begun_at IS NULL AND (state = 'queued' AND not_after <= ? OR state = 'sent' AND next_at <= ?) LIMIT ?", [now, now, limit])
     }
 
     private func rows(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [(id: DeliveryID, delivery: Delivery)]
@@ -118,8 +117,6 @@ struct DeliveryStore: Sendable {
                 FROM deliveries d JOIN messages m ON m.message = d.message
                 WHERE d.settled = 0 AND d.state = 'queued' GROUP BY d.channel
                 """
-        ).compactMap { row in
-            Channel(rawValue: row["channel"]).map { ($0, row["n"], Timestamp(milliseconds: row["oldest"])) }
-        }
+        ).compactMap { row in Channel(rawValue: row["channel"]).map { ($0, row["n"], row["oldest"]) } }
     }
 }

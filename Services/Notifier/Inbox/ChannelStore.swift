@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// Where a person takes push messages.
 enum PushEndpoint: Identified { static let prefix = "pep" }
@@ -18,18 +19,18 @@ struct StoredEndpoint: Sendable {
     var createdAt: Timestamp
 
     init?(_ row: Row) {
-        guard let id = PushEndpointID(row["endpoint"] as Data), let person = PersonID(row["person"] as Data) else { return nil }
+        guard let id: PushEndpointID = row.value("endpoint"), let person: PersonID = row.value("person") else { return nil }
         (self.id, self.person) = (id, person)
         number = row["number"]
         sealed = Array(row["sealed"] as Data)
-        createdAt = Timestamp(milliseconds: row["created_at"])
+        createdAt = row["created_at"]
     }
 }
 
 /// Every sentence runs in its caller's transaction.
 struct ChannelStore: Sendable {
     func endpoints(_ db: Database, of person: PersonID) throws -> [StoredEndpoint] {
-        try Row.fetchAll(db, sql: "SELECT * FROM push_endpoints WHERE person = ? ORDER BY number", arguments: [person.data])
+        try Row.fetchAll(db, sql: "SELECT * FROM push_endpoints WHERE person = ? ORDER BY number", arguments: [person])
             .compactMap(StoredEndpoint.init)
     }
 
@@ -40,7 +41,7 @@ struct ChannelStore: Sendable {
     /// The endpoint of that address, if the person has it already.
     func endpoint(_ db: Database, of person: PersonID, lookup: [UInt8]) throws -> StoredEndpoint? {
         try Row.fetchOne(
-            db, sql: "SELECT * FROM push_endpoints WHERE person = ? AND lookup = ?", arguments: [person.data, Data(lookup)]
+            db, sql: "SELECT * FROM push_endpoints WHERE person = ? AND lookup = ?", arguments: [person, Data(lookup)]
         ).flatMap(StoredEndpoint.init)
     }
 
@@ -49,12 +50,12 @@ struct ChannelStore: Sendable {
     ) throws {
         try db.execute(
             sql: "INSERT INTO push_endpoints (endpoint, person, lookup, sealed, created_at) VALUES (?, ?, ?, ?, ?)",
-            arguments: [id.data, person.data, Data(lookup), Data(sealed), at.milliseconds])
+            arguments: [id, person, Data(lookup), Data(sealed), at])
     }
 
     /// False where the person has no such endpoint.
     func delete(_ db: Database, _ id: PushEndpointID, of person: PersonID) throws -> Bool {
-        try db.execute(sql: "DELETE FROM push_endpoints WHERE endpoint = ? AND person = ?", arguments: [id.data, person.data])
+        try db.execute(sql: "DELETE FROM push_endpoints WHERE endpoint = ? AND person = ?", arguments: [id, person])
         return db.changesCount > 0
     }
 
@@ -63,11 +64,11 @@ struct ChannelStore: Sendable {
     }
 
     func choices(_ db: Database, of person: PersonID) throws -> [UInt8]? {
-        try Data.fetchOne(db, sql: "SELECT sealed FROM channel_choices WHERE person = ?", arguments: [person.data]).map { Array($0) }
+        try Data.fetchOne(db, sql: "SELECT sealed FROM channel_choices WHERE person = ?", arguments: [person]).map { Array($0) }
     }
 
     func saveChoices(_ db: Database, of person: PersonID, sealed: [UInt8]) throws {
         try db.execute(
-            sql: "INSERT OR REPLACE INTO channel_choices (person, sealed) VALUES (?, ?)", arguments: [person.data, Data(sealed)])
+            sql: "INSERT OR REPLACE INTO channel_choices (person, sealed) VALUES (?, ?)", arguments: [person, Data(sealed)])
     }
 }

@@ -194,7 +194,7 @@ struct MessageRepository: Sendable {
         for (table, key) in [
             ("messages", "message"), ("inbox", "person, number"), ("push_endpoints", "number"), ("channel_choices", "person"),
         ] {
-            try slice.delete(db, from: table, key: key, where: "person = ?", [person.data])
+            try slice.delete(db, from: table, key: key, where: "person = ?", [person])
         }
         return slice.deleted
     }

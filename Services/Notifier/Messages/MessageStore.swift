@@ -3,6 +3,7 @@
 import Contracts
 import Foundation
 import GRDB
+import Storage
 
 /// A message as it is kept; its content is sealed.
 struct StoredMessage: Sendable {
@@ -14,12 +15,12 @@ struct StoredMessage: Sendable {
     var trace: String
 
     init?(_ row: Row) {
-        guard let id = MessageID(row["message"] as Data) else { return nil }
+        guard let id: MessageID = row.value("message") else { return nil }
         self.id = id
-        person = (row["person"] as Data?).flatMap { PersonID($0) }
+        person = row.value("person")
         sealed = (row["sealed"] as Data?).map { Array($0) }
-        createdAt = Timestamp(milliseconds: row["created_at"])
-        notAfter = Timestamp(milliseconds: row["not_after"])
+        createdAt = row["created_at"]
+        notAfter = row["not_after"]
         trace = row["trace"]
     }
 }
@@ -35,24 +36,21 @@ struct MessageStore: Sendable {
                 INSERT INTO messages (message, sender, person, digest, sealed, created_at, not_after, trace)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                 """
-        ).execute(arguments: [
-            message.message.data, sender.name, message.recipient.person?.data, Data(digest), Data(sealed), at.milliseconds,
-            notAfter.milliseconds, trace,
-        ])
+        ).execute(arguments: [message.message, sender.name, message.recipient.person, Data(digest), Data(sealed), at, notAfter, trace])
     }
 
     func digest(_ db: Database, of message: MessageID) throws -> [UInt8]? {
-        try Data.fetchOne(db, sql: "SELECT digest FROM messages WHERE message = ?", arguments: [message.data]).map { Array($0) }
+        try Data.fetchOne(db, sql: "SELECT digest FROM messages WHERE message = ?", arguments: [message]).map { Array($0) }
     }
 
     func find(_ db: Database, _ message: MessageID) throws -> StoredMessage? {
-        try Row.fetchOne(db, sql: "SELECT * FROM messages WHERE message = ?", arguments: [message.data]).flatMap(StoredMessage.init)
+        try Row.fetchOne(db, sql: "SELECT * FROM messages WHERE message = ?", arguments: [message]).flatMap(StoredMessage.init)
     }
 
     /// Whether that peer asked for it.
     func isOf(_ db: Database, _ sender: Peer, _ message: MessageID) throws -> Bool {
         try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM messages WHERE message = ? AND sender = ?)", arguments: [message.data, sender.name])
+            db, sql: "SELECT EXISTS (SELECT 1 FROM messages WHERE message = ? AND sender = ?)", arguments: [message, sender.name])
             ?? false
     }
 
@@ -62,7 +60,7 @@ struct MessageStore: Sendable {
             sql: """
                 UPDATE messages SET sealed = NULL WHERE message = :message
                 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE message = :message AND settled = 0)
-                """, arguments: ["message": message.data])
+                """, arguments: ["message": message])
     }
 
     /// Deletes what was settled and is older than `before`; at most `limit`, returns how many.
@@ -72,7 +70,7 @@ struct MessageStore: Sendable {
                 DELETE FROM messages WHERE message IN (
                     SELECT message FROM messages m WHERE created_at < ? AND sealed IS NULL
                     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.message AND d.settled = 0) LIMIT ?)
-                """, arguments: [before.milliseconds, limit])
+                """, arguments: [before, limit])
         return db.changesCount
     }
 }

@@ -175,7 +175,7 @@ struct AcceptanceStories {
                     for owner in [person, other] {
                         try db.execute(
                             sql: "INSERT INTO inbox (person, number, message, sealed, at) VALUES (?, ?, ?, x'00', ?)",
-                            arguments: [owner.data, number, Data(MessageID.random().bytes), Timestamp.now.milliseconds])
+                            arguments: [owner, number, MessageID.random(), Timestamp.now])
                     }
                 }
             }
