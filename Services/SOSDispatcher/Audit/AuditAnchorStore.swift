@@ -54,7 +54,7 @@ enum AuditAnchorStore {
         var faults: [String] = []
         let entries = try db.cachedStatement(sql: "SELECT entry FROM audit WHERE object = ? ORDER BY sequence")
         let rows = try Row.fetchCursor(
-            db, sql: "SELECT * FROM every_emergency WHERE person IS NOT ? ORDER BY t0", arguments: [canary?.data])
+            db, sql: "SELECT * FROM every_emergency WHERE person IS NOT ? ORDER BY t0", arguments: [canary])
         while faults.count < limit, let row = try rows.next() {
             guard let record = EmergencyRecord(row) else {
                 faults.append("a row of emergencies cannot be read")

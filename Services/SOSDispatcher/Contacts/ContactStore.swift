@@ -45,9 +45,9 @@ struct ContactStore: Sendable {
         try await store.read { db in
             try Row.fetchAll(
                 db, sql: "SELECT occasion, person, sealed FROM contact_cases WHERE began_at > ?",
-                arguments: [(now - ContactCase.longestLife - ContactCase.linkLife).milliseconds]
+                arguments: [now - ContactCase.longestLife - ContactCase.linkLife]
             ).compactMap { row in
-                guard let occasion = OccasionID(row["occasion"] as Data), let person = PersonID(row["person"] as Data),
+                guard let occasion: OccasionID = row.value("occasion"), let person: PersonID = row.value("person"),
                     let key = try? keys.key(of: person),
                     let plain = try? Seal.open(row["sealed"] as Data, key: key, context: Self.context(occasion))
                 else { return nil }
@@ -61,7 +61,7 @@ struct ContactStore: Sendable {
         guard let write = try saving(alarm, [], [], at: alarm.beganAt) else { return nil }
         return { db in
             let isThere = try Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM contact_cases WHERE occasion = ?)"), arguments: [alarm.id.data])
+                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM contact_cases WHERE occasion = ?)"), arguments: [alarm.id])
             if isThere != true { try write(db) }
         }
     }
@@ -85,13 +85,11 @@ struct ContactStore: Sendable {
             guard keys.isCurrent(key, of: alarm.person) else { return }
             try db.cachedStatement(
                 sql: "INSERT OR REPLACE INTO contact_cases (occasion, person, began_at, ended_at, sealed) VALUES (?, ?, ?, ?, ?)"
-            ).execute(arguments: [
-                alarm.id.data, alarm.person.data, alarm.beganAt.milliseconds, alarm.endedAt?.milliseconds, Data(sealed),
-            ])
+            ).execute(arguments: [alarm.id, alarm.person, alarm.beganAt, alarm.endedAt, Data(sealed)])
             for (message, notice) in sent {
                 try db.cachedStatement(
                     sql: "INSERT OR IGNORE INTO contact_notices (message, person, object, position, matter, at) VALUES (?, ?, ?, ?, ?, ?)"
-                ).execute(arguments: [message.data, alarm.person.data, object, notice.to, notice.word, now.milliseconds])
+                ).execute(arguments: [message, alarm.person, object, notice.to, notice.word, now])
             }
             if !notes.isEmpty { try AuditStore.append(notes, db) }
         }
@@ -107,7 +105,7 @@ struct ContactStore: Sendable {
         try await store.write { db in
             try db.execute(
                 sql: "DELETE FROM contact_cases WHERE began_at < ? OR ended_at < ?",
-                arguments: [before, (now - ContactCase.linkLife).milliseconds])
+                arguments: [before, now - ContactCase.linkLife])
             try db.execute(sql: "DELETE FROM contact_notices WHERE at < ?", arguments: [before])
         }
     }
@@ -127,7 +125,7 @@ struct ContactStore: Sendable {
         guard let settled = try event.fact(MessageSettled.self, type: MessageSettled.type), settled.state == .failed else { return }
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT object, position, matter FROM contact_notices WHERE message = ?"),
-            arguments: [settled.message.data])
+            arguments: [settled.message])
         guard let row else { return }
         let position: Int = row["position"]
         let matter: String = row["matter"]

@@ -10,14 +10,14 @@ struct DrillStore: Sendable {
     func add(_ db: Database, _ emergency: EmergencyID, to integrator: String, _ kind: RunDrill.Kind, at: Timestamp) throws {
         try db.execute(
             sql: "INSERT INTO drills (emergency, integrator, kind, at) VALUES (?, ?, ?, ?)",
-            arguments: [emergency.data, integrator, kind.rawValue, at.milliseconds])
+            arguments: [emergency, integrator, kind.rawValue, at])
     }
 
     /// The first word counts.
     func end(_ db: Database, _ emergency: EmergencyID, _ outcome: String, after: Duration) throws {
         try db.execute(
             sql: "UPDATE drills SET outcome = ?, after_ms = ? WHERE emergency = ? AND outcome IS NULL",
-            arguments: [outcome, after.wholeMilliseconds, emergency.data])
+            arguments: [outcome, after.wholeMilliseconds, emergency])
     }
 
     /// Newest first.
@@ -25,9 +25,9 @@ struct DrillStore: Sendable {
         try Row.fetchAll(
             db, sql: "SELECT * FROM drills WHERE ?1 IS NULL OR integrator = ?1 ORDER BY at DESC LIMIT ?2", arguments: [integrator, limit]
         ).compactMap { row in
-            guard let emergency = EmergencyID(row["emergency"] as Data), let kind = RunDrill.Kind(rawValue: row["kind"]) else { return nil }
+            guard let emergency: EmergencyID = row.value("emergency"), let kind = RunDrill.Kind(rawValue: row["kind"]) else { return nil }
             return ReadDrills.Entry(
-                emergency: emergency, integrator: row["integrator"], kind: kind, at: Timestamp(milliseconds: row["at"]),
+                emergency: emergency, integrator: row["integrator"], kind: kind, at: row["at"],
                 outcome: row["outcome"], afterMs: row["after_ms"])
         }
     }
@@ -42,7 +42,8 @@ struct DrillStore: Sendable {
     func open(_ db: Database) throws -> [EmergencyID: String] {
         let rows = try Row.fetchAll(db, sql: "SELECT emergency, integrator FROM drills WHERE outcome IS NULL")
         return Dictionary(
-            rows.compactMap { row in EmergencyID(row["emergency"] as Data).map { ($0, row["integrator"]) } }, uniquingKeysWith: { $1 })
+            rows.compactMap { row in row.value("emergency", as: EmergencyID.self).map { ($0, row["integrator"]) } },
+            uniquingKeysWith: { $1 })
     }
 }
 

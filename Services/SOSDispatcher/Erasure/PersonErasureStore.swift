@@ -18,7 +18,7 @@ struct PersonErasureStore: Sendable {
         let waiting = try messages.forget(db, person)
         var slice = DeletionSlice()
         for rows in Self.ofData + (scope == .account ? Self.ofAccount : []) {
-            try slice.delete(db, from: rows.table, key: rows.key, where: rows.condition, [person.data])
+            try slice.delete(db, from: rows.table, key: rows.key, where: rows.condition, [person])
         }
         return waiting + slice.deleted
     }
@@ -55,7 +55,7 @@ extension SOSStore {
     /// Whether the person is subscribed, as the file says.
     func hasSubscriber(_ person: PersonID) async throws -> Bool {
         try await store.read { db in
-            try Row.fetchOne(db, sql: "SELECT 1 FROM subscribers WHERE person = ?", arguments: [person.data]) != nil
+            try Row.fetchOne(db, sql: "SELECT 1 FROM subscribers WHERE person = ?", arguments: [person]) != nil
         }
     }
 }

@@ -147,9 +147,8 @@ struct PairTables: Sendable {
     private func keep(_ erasure: ErasureID, _ stores: [ErasedStore], at now: Timestamp, _ db: Database) throws {
         try db.execute(
             sql: "INSERT OR REPLACE INTO pair_told_erasures (erasure, stores, at) VALUES (?, ?, ?)",
-            arguments: [erasure.data, PairTables.text(stores), now.milliseconds])
-        try db.execute(
-            sql: "DELETE FROM pair_told_erasures WHERE at < ?", arguments: [(now - PairTables.erasuresTold).milliseconds])
+            arguments: [erasure, PairTables.text(stores), now])
+        try db.execute(sql: "DELETE FROM pair_told_erasures WHERE at < ?", arguments: [now - PairTables.erasuresTold])
     }
 
     private static func text(_ stores: [ErasedStore]) throws -> String {
@@ -175,7 +174,7 @@ struct PairTables: Sendable {
     func write(_ versions: [PersonID: SettingsVersion], _ db: Database) throws {
         for (person, version) in versions {
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO pair_versions (person, version) VALUES (?, ?)")
-                .execute(arguments: [person.data, version.number])
+                .execute(arguments: [person, version.number])
         }
     }
 
@@ -185,11 +184,11 @@ struct PairTables: Sendable {
             guard try mayBeKept(sealed.fact) else { continue }
             if case .erased(let erasure, let stores) = sealed.fact {
                 try db.execute(
-                    sql: "INSERT OR REPLACE INTO pair_erasures VALUES (?, ?)", arguments: [erasure.data, PairTables.text(stores)])
+                    sql: "INSERT OR REPLACE INTO pair_erasures VALUES (?, ?)", arguments: [erasure, PairTables.text(stores)])
             }
             guard let person = sealed.fact.subject else { continue }
             try db.cachedStatement(sql: "INSERT INTO pair_heard (person, sealed, at) VALUES (?, ?, ?)")
-                .execute(arguments: [person.data, Data(sealed.sealed), Timestamp.now.milliseconds])
+                .execute(arguments: [person, Data(sealed.sealed), Timestamp.now])
         }
     }
 
@@ -198,17 +197,17 @@ struct PairTables: Sendable {
     func load(_ db: Database) throws -> PairMemory {
         var memory = PairMemory()
         for row in try Row.fetchAll(db, sql: "SELECT person, version FROM pair_versions") {
-            if let person = PersonID(row[0] as Data) { memory.versions[person] = SettingsVersion(number: row[1]) }
+            if let person: PersonID = row.value(0) { memory.versions[person] = SettingsVersion(number: row[1]) }
         }
         for row in try Row.fetchAll(db, sql: "SELECT person, sealed FROM pair_heard ORDER BY number") {
-            guard let person = PersonID(row[0] as Data),
+            guard let person: PersonID = row.value(0),
                 let plain = try personSeal.openIfWhole(row[1] as Data, of: person, context: SealedPairFact.context),
                 let fact = PairFact.read(plain)
             else { continue }
             memory.heard.append(fact)
         }
         for row in try Row.fetchAll(db, sql: "SELECT erasure, stores FROM pair_erasures") {
-            guard let erasure = ErasureID(row[0] as Data) else { continue }
+            guard let erasure: ErasureID = row.value(0) else { continue }
             memory.erased[erasure] = PairTables.stores(row[1])
         }
         memory.given = try ownAnswers(head: StreamLog().head(db, role.stream), db).map { $0.answer }.filter { $0.isReturned != true }
@@ -237,7 +236,7 @@ struct PairTables: Sendable {
         }
         var last: PersonID?
         for row in rows {
-            guard let person = PersonID(row[0] as Data) else { continue }
+            guard let person: PersonID = row.value(0) else { continue }
             last = person
             guard let watched = open(row[1], person) else { continue }
             let standing = PersonSettings.Standing(
@@ -260,7 +259,7 @@ struct PairTables: Sendable {
         let recent = Timestamp.now - Dispatcher.reopens
         let rows = try Row.fetchAll(
             db, sql: "SELECT sealed FROM pair_heard WHERE person = ? AND at >= ? ORDER BY number DESC LIMIT ?",
-            arguments: [person.data, min(recent, running?.receivedAt ?? recent).milliseconds, PairTables.wordsPerPerson])
+            arguments: [person, min(recent, running?.receivedAt ?? recent).milliseconds, PairTables.wordsPerPerson])
         return try rows.reversed().compactMap { row in
             guard let plain = try personSeal.openIfWhole(row[0] as Data, of: person, context: SealedPairFact.context),
                 let fact = PairFact.read(plain)
@@ -299,7 +298,7 @@ struct PairTables: Sendable {
         try Row.fetchAll(
             db, sql: "SELECT erasure, stores FROM pair_told_erasures ORDER BY at DESC LIMIT ?", arguments: [PairTables.erasuresPerPage]
         ).compactMap { row in
-            guard let erasure = ErasureID(row[0] as Data), let stores = PairTables.stores(row[1]) else { return nil }
+            guard let erasure: ErasureID = row.value(0), let stores = PairTables.stores(row[1]) else { return nil }
             return .erased(erasure, stores)
         }
     }

@@ -52,8 +52,7 @@ struct PromptStore: Sendable {
     func unseen(of person: PersonID, endedAfter time: Timestamp, limit: Int) async throws -> [EmergencyRecord] {
         try await store.read { db in
             try Row.fetchAll(
-                db, sql: EmergencyQuery.unseen.sql,
-                arguments: [person.data, EmergencyRecord.State.transient.rawValue, time.milliseconds, limit]
+                db, sql: EmergencyQuery.unseen.sql, arguments: [person, EmergencyRecord.State.transient.rawValue, time, limit]
             ).compactMap(EmergencyRecord.init)
         }
     }
@@ -67,7 +66,7 @@ struct PromptStore: Sendable {
                     SELECT emergency, person, ? FROM every_emergency WHERE emergency = ? AND person = ? AND state = ?
                     ON CONFLICT (emergency) DO NOTHING
                     """
-            ).execute(arguments: [time.milliseconds, emergency.data, person.data, EmergencyRecord.State.transient.rawValue])
+            ).execute(arguments: [time, emergency, person, EmergencyRecord.State.transient.rawValue])
         }
     }
 
@@ -76,9 +75,9 @@ struct PromptStore: Sendable {
         try await store.read { db in
             let row = try Row.fetchOne(
                 db, sql: "SELECT answer, at, already_dispatched FROM prompt_answers WHERE emergency = ? ORDER BY number DESC LIMIT 1",
-                arguments: [emergency.data])
+                arguments: [emergency])
             guard let row, let answer = AnswerPrompt.Answer(rawValue: row["answer"]) else { return nil }
-            return Given(answer: answer, at: Timestamp(milliseconds: row["at"]), alreadyDispatched: row["already_dispatched"])
+            return Given(answer: answer, at: row["at"], alreadyDispatched: row["already_dispatched"])
         }
     }
 
@@ -90,9 +89,7 @@ struct PromptStore: Sendable {
                     INSERT INTO prompt_answers (emergency, number, person, answer, at, already_dispatched)
                     SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?, ? FROM prompt_answers WHERE emergency = ?
                     """
-            ).execute(arguments: [
-                emergency.data, person.data, given.answer.rawValue, given.at.milliseconds, given.alreadyDispatched, emergency.data,
-            ])
+            ).execute(arguments: [emergency, person, given.answer.rawValue, given.at, given.alreadyDispatched, emergency])
         }
     }
 }
@@ -101,9 +98,7 @@ extension SOSStore {
     /// Emergencies that are open or were closed after that.
     func emergencies(openOrClosedAfter time: Timestamp) async throws -> [EmergencyRecord] {
         try await store.read { db in
-            try Row.fetchAll(
-                db, sql: EmergencyQuery.openOrClosedAfter.sql, arguments: [time.milliseconds]
-            ).compactMap(EmergencyRecord.init)
+            try Row.fetchAll(db, sql: EmergencyQuery.openOrClosedAfter.sql, arguments: [time]).compactMap(EmergencyRecord.init)
         }
     }
 }

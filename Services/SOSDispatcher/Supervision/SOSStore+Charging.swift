@@ -15,7 +15,7 @@ extension SOSStore {
 
     func isCharging(_ person: PersonID) async throws -> Bool {
         try await store.read { db in
-            try Row.fetchOne(db, sql: "SELECT 1 FROM devices WHERE person = ? \(SOSStore.wholly)", arguments: [person.data]) != nil
+            try Row.fetchOne(db, sql: "SELECT 1 FROM devices WHERE person = ? \(SOSStore.wholly)", arguments: [person]) != nil
         }
     }
 }

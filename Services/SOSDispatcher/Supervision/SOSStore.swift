@@ -81,7 +81,7 @@ struct SOSStore: Sendable {
             memory.charging = try SOSStore.charging(db)
             memory.saidSubscribed = try SubscriptionStore.all(db)
             for row in try Row.fetchAll(db, sql: "SELECT person, sealed FROM subscribers") {
-                guard let person = PersonID(row["person"] as Data) else { continue }
+                guard let person: PersonID = row.value("person") else { continue }
                 let subscriber: Watched?
                 do {
                     // Without a key the person was erased: there is nobody to watch.
@@ -100,8 +100,7 @@ struct SOSStore: Sendable {
             for (person, watched) in memory.subscribers {
                 guard let episode = watched.subscriber.supervision.episode else { continue }
                 memory.emergencies[person] = try Row.fetchOne(
-                    db.cachedStatement(sql: EmergencyQuery.begunAt.sql),
-                    arguments: [person.data, episode.receivedAt.milliseconds]
+                    db.cachedStatement(sql: EmergencyQuery.begunAt.sql), arguments: [person, episode.receivedAt]
                 ).flatMap(EmergencyRecord.init)
             }
             memory.outboxes = try outboxes(db, Row.fetchAll(db, sql: EmergencyQuery.unfinished.sql))
@@ -117,14 +116,13 @@ struct SOSStore: Sendable {
     /// All messages of one emergency; nil if it has none.
     func outbox(of emergency: EmergencyID) async throws -> (person: PersonID, outbox: DispatchMachine)? {
         try await store.read { db in
-            try outboxes(db, Row.fetchAll(db, sql: EmergencyQuery.messages.sql, arguments: [emergency.data]))[emergency]
+            try outboxes(db, Row.fetchAll(db, sql: EmergencyQuery.messages.sql, arguments: [emergency]))[emergency]
         }
     }
 
     func emergency(_ id: EmergencyID) async throws -> EmergencyRecord? {
         try await store.read { db in
-            try Row.fetchOne(db, sql: EmergencyQuery.one.sql, arguments: [id.data])
-                .flatMap(EmergencyRecord.init)
+            try Row.fetchOne(db, sql: EmergencyQuery.one.sql, arguments: [id]).flatMap(EmergencyRecord.init)
         }
     }
 
@@ -134,9 +132,9 @@ struct SOSStore: Sendable {
         try await store.read { db in
             let rows =
                 if let person {
-                    try Row.fetchAll(db, sql: EmergencyQuery.newestOfPerson.sql, arguments: [person.data, limit])
+                    try Row.fetchAll(db, sql: EmergencyQuery.newestOfPerson.sql, arguments: [person, limit])
                 } else {
-                    try Row.fetchAll(db, sql: EmergencyQuery.newest.sql, arguments: [except?.data, limit])
+                    try Row.fetchAll(db, sql: EmergencyQuery.newest.sql, arguments: [except, limit])
                 }
             return rows.compactMap(EmergencyRecord.init)
         }
@@ -146,8 +144,7 @@ struct SOSStore: Sendable {
     func emergencies(of person: PersonID, before: Timestamp?, limit: Int) async throws -> [EmergencyRecord] {
         try await store.read { db in
             try Row.fetchAll(
-                db, sql: EmergencyQuery.earlierOfPerson.sql,
-                arguments: [person.data, before?.milliseconds ?? .max, limit]
+                db, sql: EmergencyQuery.earlierOfPerson.sql, arguments: [person, before?.milliseconds ?? .max, limit]
             ).compactMap(EmergencyRecord.init)
         }
     }
@@ -155,7 +152,7 @@ struct SOSStore: Sendable {
     /// The longest interval that any of the person's devices declared; nil if none did.
     func longestInterval(of person: PersonID) async throws -> Duration? {
         try await store.read { db in
-            try Int64.fetchOne(db, sql: "SELECT max(interval_ms) FROM devices WHERE person = ?", arguments: [person.data])
+            try Int64.fetchOne(db, sql: "SELECT max(interval_ms) FROM devices WHERE person = ?", arguments: [person])
                 .map { .milliseconds($0) }
         }
     }
@@ -163,17 +160,15 @@ struct SOSStore: Sendable {
     /// Whether the person has paused monitoring.
     func isMonitoringPaused(_ person: PersonID) async throws -> Bool {
         try await store.read { db in
-            try Row.fetchOne(db, sql: "SELECT 1 FROM monitoring_pauses WHERE person = ?", arguments: [person.data]) != nil
+            try Row.fetchOne(db, sql: "SELECT 1 FROM monitoring_pauses WHERE person = ?", arguments: [person]) != nil
         }
     }
 
     private func unreadable(_ db: Database, _ person: PersonID) throws -> Unreadable {
-        let row = try Row.fetchOne(
-            db, sql: EmergencyQuery.open.sql, arguments: [person.data])
+        let row = try Row.fetchOne(db, sql: EmergencyQuery.open.sql, arguments: [person])
         guard let open = row.flatMap(EmergencyRecord.init) else { return Unreadable() }
-        let given = try Int.fetchAll(
-            db, sql: EmergencyQuery.sequences.sql, arguments: [open.id.data]
-        ).map { MessageID(emergency: open.id, sequence: $0) }
+        let given = try Int.fetchAll(db, sql: EmergencyQuery.sequences.sql, arguments: [open.id])
+            .map { MessageID(emergency: open.id, sequence: $0) }
         let last = given.filter { !$0.isRelease && !$0.isRepetition }.map(\.sequence).max()
         return Unreadable(open: open, nextSequence: last.map { $0 + 1 } ?? 0)
     }
@@ -182,13 +177,13 @@ struct SOSStore: Sendable {
     static func supersede(_ db: Database, before sequence: Int, in emergency: EmergencyID) throws {
         try db.execute(
             sql: "UPDATE dispatch_lines SET ended = ? WHERE emergency = ? AND sequence < ? AND ended IS NULL",
-            arguments: [OutboxMessage.End.superseded.rawValue, emergency.data, sequence])
+            arguments: [OutboxMessage.End.superseded.rawValue, emergency, sequence])
     }
 
     private func outboxes(_ db: Database, _ rows: [Row]) throws -> [EmergencyID: (person: PersonID, outbox: DispatchMachine)] {
         var decided: [EmergencyID: (person: PersonID, messages: [OutboxMessage])] = [:]
         for row in rows {
-            guard let person = PersonID(row["person"] as Data), let message = message(row, of: person) else { continue }
+            guard let person: PersonID = row.value("person"), let message = message(row, of: person) else { continue }
             decided[message.id.emergency, default: (person, [])].messages.append(message)
         }
         return try Dictionary(
@@ -198,15 +193,14 @@ struct SOSStore: Sendable {
     }
 
     private func lines(_ db: Database, _ emergency: EmergencyID, _ decided: [OutboxMessage]) throws -> [String: DispatchOutbox] {
-        let rows = try Row.fetchAll(
-            db.cachedStatement(sql: EmergencyQuery.lines.sql), arguments: [emergency.data])
+        let rows = try Row.fetchAll(db.cachedStatement(sql: EmergencyQuery.lines.sql), arguments: [emergency])
         var messages: [String: [OutboxMessage]] = [:]
         for row in rows {
             let sequence: Int = row["sequence"]
             guard var message = decided.first(where: { $0.id.sequence == sequence }) else { continue }
-            message.createdAt = Timestamp(milliseconds: row["created_at"])
+            message.createdAt = row["created_at"]
             message.attempts = row["attempts"]
-            message.lastAttemptAt = (row["last_attempt_at"] as Int64?).map(Timestamp.init(milliseconds:))
+            message.lastAttemptAt = row["last_attempt_at"]
             message.texts = row["texts"]
             message.end = (row["ended"] as String?).flatMap(OutboxMessage.End.init)
             messages[row["integrator"], default: []].append(message)
@@ -215,14 +209,13 @@ struct SOSStore: Sendable {
     }
 
     private func message(_ row: Row, of person: PersonID) -> OutboxMessage? {
-        guard let emergency = EmergencyID(row["emergency"] as Data), let kind = DispatchMessage.Kind(rawValue: row["kind"]) else {
-            return nil
-        }
+        guard let emergency: EmergencyID = row.value("emergency"), let kind = DispatchMessage.Kind(rawValue: row["kind"])
+        else { return nil }
         let id = MessageID(emergency: emergency, sequence: row["sequence"])
         do {
             let body = try pair.personSeal.open(row["sealed"] as Data, of: person, context: SealedBatchStore.context(of: id))
             guard let body else { return nil }
-            return OutboxMessage(id: id, kind: kind, body: body, createdAt: Timestamp(milliseconds: row["created_at"]))
+            return OutboxMessage(id: id, kind: kind, body: body, createdAt: row["created_at"])
         } catch {
             logger.critical("a message of the outbox cannot be opened", metadata: ["message": "\(id)"])
             return nil
@@ -244,10 +237,8 @@ struct SOSStore: Sendable {
 
     /// The payload of a fact on an integrator's stream, from the message that it names; nil where the person was erased.
     func dispatchPayload(_ db: Database, _ id: MessageID) throws -> [UInt8]? {
-        let row = try Row.fetchOne(
-            db.cachedStatement(sql: EmergencyQuery.message.sql),
-            arguments: [id.emergency.data, id.sequence])
-        guard let row, let person = PersonID(row["person"] as Data) else { return nil }
+        let row = try Row.fetchOne(db.cachedStatement(sql: EmergencyQuery.message.sql), arguments: [id.emergency, id.sequence])
+        guard let row, let person: PersonID = row.value("person") else { return nil }
         return message(row, of: person)?.body
     }
 
@@ -267,6 +258,7 @@ struct SOSStore: Sendable {
 
 // MARK: Bytes
 
+/// For the measured write path of a batch (`SealedBatchStore`); everywhere else an identifier is a column as it is (`Columns.swift`).
 extension Identifier {
     var data: Data { Data(bytes) }
 
@@ -277,13 +269,11 @@ extension Identifier {
 
 extension EmergencyRecord {
     init?(_ row: Row) {
-        guard let id = EmergencyID(row["emergency"] as Data), let person = PersonID(row["person"] as Data),
+        guard let id: EmergencyID = row.value("emergency"), let person: PersonID = row.value("person"),
             let state = State(rawValue: row["state"])
         else { return nil }
         self.init(
-            id: id, person: person, t0: Timestamp(milliseconds: row["t0"]), state: state,
-            dispatchedAt: (row["dispatched_at"] as Int64?).map(Timestamp.init(milliseconds:)),
-            acknowledgedAt: (row["acknowledged_at"] as Int64?).map(Timestamp.init(milliseconds:)),
-            closedAt: (row["closed_at"] as Int64?).map(Timestamp.init(milliseconds:)))
+            id: id, person: person, t0: row["t0"], state: state, dispatchedAt: row["dispatched_at"], acknowledgedAt: row["acknowledged_at"],
+            closedAt: row["closed_at"])
     }
 }

@@ -18,7 +18,7 @@ enum SubscriptionStore {
             try db.cachedStatement(
                 sql: state.subscribed
                     ? "INSERT OR IGNORE INTO subscriptions (person) VALUES (?)" : "DELETE FROM subscriptions WHERE person = ?"
-            ).execute(arguments: [state.person.data])
+            ).execute(arguments: [state.person])
             guard db.changesCount > 0 else { continue }
             streams.publish(try facts.append(db, state, about: state.person, at: .now), afterCommitOf: db)
         }
@@ -36,7 +36,7 @@ enum SubscriptionStore {
     fileprivate static func snapshot(_ db: Database, _ asked: SnapshotStream) throws -> SnapshotStream.Reply {
         try published(db).snapshot(db, asked) { (after: PersonID, limit: Int) in
             try Data.fetchAll(
-                db, sql: "SELECT person FROM subscriptions WHERE person > ? ORDER BY person LIMIT ?", arguments: [after.data, limit]
+                db, sql: "SELECT person FROM subscriptions WHERE person > ? ORDER BY person LIMIT ?", arguments: [after, limit]
             ).compactMap { PersonID($0) }.map { ($0, $0, SubscriptionState(person: $0, subscribed: true)) }
         }
     }
@@ -55,11 +55,11 @@ extension SOSStore {
     /// Enqueues the message of the reminder number `number` of this pause, unless it or a later one has been.
     func remind(_ person: PersonID, since: Timestamp, number: Int, _ message: SendMessage, through outbox: MessageOutbox) async throws {
         try await store.write { db in
-            let row = try Row.fetchOne(db, sql: "SELECT since, told FROM pause_reminders WHERE person = ?", arguments: [person.data])
+            let row = try Row.fetchOne(db, sql: "SELECT since, told FROM pause_reminders WHERE person = ?", arguments: [person])
             if let row, row["since"] == since.milliseconds, row["told"] >= number { return }
             try db.execute(
                 sql: "INSERT OR REPLACE INTO pause_reminders (person, since, told) VALUES (?, ?, ?)",
-                arguments: [person.data, since.milliseconds, number])
+                arguments: [person, since, number])
             try outbox.enqueue(db, message)
         }
     }

@@ -33,14 +33,13 @@ struct CanaryStore: Sendable {
     }
 
     func load(_ db: Database) throws -> Known? {
-        guard let row = try Row.fetchOne(db, sql: "SELECT person, since, last_at FROM canary"), let person = PersonID(row[0] as Data)
+        guard let row = try Row.fetchOne(db, sql: "SELECT person, since, last_at FROM canary"), let person: PersonID = row.value(0)
         else { return nil }
-        return Known(person: person, since: Timestamp(milliseconds: row[1]), lastAt: Timestamp(milliseconds: row[2]))
+        return Known(person: person, since: row[1], lastAt: row[2])
     }
 
     func save(_ db: Database, _ person: PersonID, at now: Timestamp) throws {
-        try db.execute(
-            sql: "INSERT OR REPLACE INTO canary VALUES (1, ?, ?, ?)", arguments: [person.data, now.milliseconds, now.milliseconds])
+        try db.execute(sql: "INSERT OR REPLACE INTO canary VALUES (1, ?, ?, ?)", arguments: [person, now, now])
     }
 
     /// Counts what came of one, and forgets what is too old to be asked for.
@@ -52,7 +51,7 @@ struct CanaryStore: Sendable {
                     ON CONFLICT (hour) DO UPDATE SET ok = ok + excluded.ok, late = late + excluded.late, missed = missed + excluded.missed
                     """, arguments: [hour, counts.ok, counts.late, counts.missed])
         }
-        try db.execute(sql: "UPDATE canary SET last_at = ?", arguments: [now.milliseconds])
+        try db.execute(sql: "UPDATE canary SET last_at = ?", arguments: [now])
         try db.execute(sql: "DELETE FROM canary_hours WHERE hour < ?", arguments: [CanaryPlan.hour(of: now) - CanaryPlan.keptHours])
     }
 
@@ -67,7 +66,7 @@ struct CanaryStore: Sendable {
     /// Nothing of its emergencies stays: they would outnumber everybody's.
     static func forgetEmergencies(_ db: Database, of person: PersonID) throws {
         for query in [EmergencyQuery.canaryLines, .canaryMessages, .canaryEmergencies] {
-            try db.cachedStatement(sql: query.sql).execute(arguments: [person.data])
+            try db.cachedStatement(sql: query.sql).execute(arguments: [person])
         }
     }
 }
