@@ -10,7 +10,7 @@ struct AskedPaceTests {
     private static func answer(_ supervision: String) throws -> UploadEvent {
         let json = #"{"accepted":1,"duplicates":[],"rejected":[]\#(supervision)}"#
         return .acknowledged(
-            OutboxBatch(lane: "a", first: 1, last: 1, entries: []),
+            OutboxBatch(partition: "a", first: 1, last: 1, entries: []),
             try JSONDecoder().decode(UploadAnswer.self, from: Data(json.utf8)), took: .zero)
     }
 
@@ -20,20 +20,20 @@ struct AskedPaceTests {
         var account = UploadAccount()
         #expect(pace.interval == .seconds(60))
         let alerted = try Self.answer(#","supervision":{"state":"alerted","measurementsPerSecond":4}"#)
-        pace.heard(alerted)
+        pace.received(alerted)
         account.count(alerted)
         #expect(pace.interval == .milliseconds(250))
         #expect(account.alerted == 1 && account.lines.contains { $0.contains("measure more often") })
-        pace.heard(.waiting(lane: "a", .unreachable, pause: .seconds(1)))
+        pace.received(.waiting(partition: "a", .unreachable, pause: .seconds(1)))
         #expect(pace.interval == .milliseconds(250), "no answer says nothing")
-        pace.heard(try Self.answer(""))
+        pace.received(try Self.answer(""))
         #expect(pace.interval == .seconds(60))
     }
 
     @Test("SOS-11: who measures more often already goes on so; nobody is asked for the impossible", arguments: [0.001, 0, 1e9])
     func bounds(rate: Double) throws {
         let pace = AskedPace(usual: .milliseconds(100))
-        pace.heard(try Self.answer(#","supervision":{"state":"alerted","measurementsPerSecond":\#(rate)}"#))
+        pace.received(try Self.answer(#","supervision":{"state":"alerted","measurementsPerSecond":\#(rate)}"#))
         #expect((AskedPace.shortest...Duration.milliseconds(100)).contains(pace.interval))
     }
 }

@@ -9,7 +9,7 @@ import Testing
 struct OutboxStateTests {
     private func entry(_ number: Int) -> [UInt8] { Array("\(number)".utf8) }
 
-    @Test("ING-14: entries leave in the order in which they came, lane by lane, and the number waiting is known")
+    @Test("ING-14: entries leave in the order in which they came, partition by partition, and the number waiting is known")
     func order() throws {
         var state = OutboxState()
         for number in 1...5 { state.append(entry(number), to: "a") }
@@ -17,7 +17,7 @@ struct OutboxStateTests {
 
         let first = try #require(state.next(of: "a", count: 3, bytes: 1000))
 
-        #expect(first == OutboxBatch(lane: "a", first: 1, last: 3, entries: [entry(1), entry(2), entry(3)]))
+        #expect(first == OutboxBatch(partition: "a", first: 1, last: 3, entries: [entry(1), entry(2), entry(3)]))
         #expect(state.waiting == 6 && state.waiting(in: "a") == 5)
         #expect(state.next(of: "a", count: 3, bytes: 1000) == first, "what was not acknowledged is sent again, byte for byte")
         state.done("a", through: first.last)
@@ -103,7 +103,7 @@ struct RetryPolicyTests {
         #expect(pause(1000, 1) == .again(after: .seconds(30)))
     }
 
-    @Test("a token that is not known stops the lane and says what to do", arguments: [401, 403, 404])
+    @Test("a token that is not known stops the partition and says what to do", arguments: [401, 403, 404])
     func stops(status: Int) {
         guard case .stop = policy.verdict(on: .answered(status: status, retryAfter: nil), attempt: 1, jitter: 0) else {
             Issue.record("\(status) does not stop")

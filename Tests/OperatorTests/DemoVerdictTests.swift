@@ -25,7 +25,7 @@ struct DemoVerdictTests {
             v1a: true,
             answer: "accepted", repeated: 0)
         return DemoEvidence(
-            failing: failing, healthy: healthy, emergencies: [entry], deskLedger: [message],
+            failing: failing, healthy: healthy, emergencies: [entry], deskLog: [message],
             audit: VerifyAudit.Reply(rows: 7, firstBroken: nil, head: "00"), waiting: 0, refused: 0)
     }
 
@@ -42,13 +42,13 @@ struct DemoVerdictTests {
         case 0: evidence.emergencies[0].acknowledgedAt = Self.t0 + .seconds(5)
         case 1: evidence.emergencies[0].acknowledgedAt = nil
         case 2: evidence.emergencies = []
-        case 3: evidence.deskLedger = []
-        case 4: evidence.deskLedger[0].messageId = "\(EmergencyID.random())-0"
-        case 5: evidence.deskLedger[0].v1a = nil
+        case 3: evidence.deskLog = []
+        case 4: evidence.deskLog[0].messageId = "\(EmergencyID.random())-0"
+        case 5: evidence.deskLog[0].v1a = nil
         case 6:
-            var changed = evidence.deskLedger[0]
+            var changed = evidence.deskLog[0]
             changed.sha256 = "cd"
-            evidence.deskLedger.append(changed)
+            evidence.deskLog.append(changed)
         case 7:
             var second = evidence.emergencies[0]
             second.person = Self.healthy
@@ -56,9 +56,9 @@ struct DemoVerdictTests {
         case 8: evidence.waiting = 1
         case 9: evidence.audit.firstBroken = 3
         default:
-            var second = evidence.deskLedger[0]
+            var second = evidence.deskLog[0]
             second.messageId = "\(Self.emergency)-1"
-            evidence.deskLedger.append(second)
+            evidence.deskLog.append(second)
         }
         #expect(DemoVerdict.judge(evidence).contains { !$0.holds })
     }

@@ -1,4 +1,4 @@
-// The desk with real signatures and a real ledger.
+// The desk with real signatures and a real log.
 
 import Contracts
 import Foundation
@@ -28,7 +28,7 @@ struct DeskServiceTests {
         try await withTemporaryFolder { folder in
             let file = folder.appendingPathComponent("ledger.jsonl")
             let desk = DeskService(
-                mode: mode, keys: DeskKeys(secret: secret, suiteKey: suiteKey.publicKey), ledger: try DeskLedger(file), show: { _ in },
+                mode: mode, keys: DeskKeys(secret: secret, suiteKey: suiteKey.publicKey), log: try DeskLog(file), show: { _ in },
                 callBack: callBack)
             try await test(desk, file)
         }
@@ -42,7 +42,7 @@ struct DeskServiceTests {
         return DeskMessage(id: id, timestamp: signature.timestamp, signatures: signature.signatures, body: body ?? self.body)
     }
 
-    @Test("a genuine message is acknowledged under the desk's signature, a repeat as duplicate, and both are in the ledger")
+    @Test("a genuine message is acknowledged under the desk's signature, a repeat as duplicate, and both are in the log")
     func accepts() async throws {
         try await withDesk(.accept) { desk, file in
             let first = try await desk.receive(message())
@@ -55,7 +55,7 @@ struct DeskServiceTests {
                 let acknowledgement = try JSONDecoder().decode(Acknowledgement.self, from: Data(response.body)).ack
                 #expect(acknowledgement.messageId == "emg_1-0" && acknowledgement.result == result && acknowledgement.ackId == signature.id)
             }
-            let entries = try DeskLedger.read(file)
+            let entries = try DeskLog.read(file)
             #expect(entries.map(\.answer) == ["accepted", "duplicate"] && entries.map(\.repeated) == [0, 1])
             #expect(entries.allSatisfy { $0.verified && $0.v1 == true && $0.v1a == true && $0.kind == "alert" })
             #expect(entries[0].sha256 == Hex.encode(Digest.sha256(body)))
@@ -76,13 +76,13 @@ struct DeskServiceTests {
                 #expect(status == 401)
             }
 
-            let entries = try DeskLedger.read(file)
+            let entries = try DeskLog.read(file)
             #expect(entries.count == 5 && entries.allSatisfy { !$0.verified && $0.answer == "401" })
         }
     }
 
-    @Test("the ledger holds neither vital signs nor places")
-    func ledgerIsDiscreet() async throws {
+    @Test("the log holds neither vital signs nor places")
+    func logIsDiscreet() async throws {
         try await withDesk(.accept) { desk, file in
             _ = try await desk.receive(message())
 
@@ -115,14 +115,14 @@ struct DeskServiceTests {
         }
     }
 
-    @Test("a line of the ledger that a crash tore is passed over")
-    func tornLedger() async throws {
+    @Test("a line of the log that a crash tore is skipped")
+    func tornLog() async throws {
         try await withDesk(.accept) { desk, file in
             _ = try await desk.receive(message())
             let bytes = try Data(contentsOf: file)
             try (bytes + bytes.prefix(40)).write(to: file)
 
-            #expect(try DeskLedger.read(file).count == 1)
+            #expect(try DeskLog.read(file).count == 1)
         }
     }
 }

@@ -21,8 +21,8 @@ struct OperatorCommandTests {
 
     @Test("ASVS 7.4.5: whose sessions end is said: one address, or everybody's")
     func logOut() throws {
-        #expect(try LogOutCommand.parse(["anna@example.org"]).question.email == "anna@example.org")
-        #expect(try LogOutCommand.parse(["--everybody"]).question.email == nil)
+        #expect(try LogOutCommand.parse(["anna@example.org"]).request.email == "anna@example.org")
+        #expect(try LogOutCommand.parse(["--everybody"]).request.email == nil)
         for wrong in [[], ["anna@example.org", "--everybody"]] {
             #expect(throws: (any Error).self) { try LogOutCommand.parse(wrong) }
         }

@@ -11,8 +11,8 @@ import Testing
 struct OutboxQueueTests {
     private func entry(_ number: Int) -> [UInt8] { Array("{\"number\":\(number)}".utf8) }
 
-    private func all(_ queue: OutboxQueue, lane: String) -> [[UInt8]] {
-        queue.next(of: lane, count: 1_000_000, bytes: 1 << 30)?.entries ?? []
+    private func all(_ queue: OutboxQueue, partition: String) -> [[UInt8]] {
+        queue.next(of: partition, count: 1_000_000, bytes: 1 << 30)?.entries ?? []
     }
 
     private func file(_ folder: URL) -> URL { folder.appendingPathComponent("queue") }
@@ -22,7 +22,7 @@ struct OutboxQueueTests {
         try await withTemporaryFolder { folder in
             var queue: OutboxQueue? = try OutboxQueue.open(folder, durability: .written)
             let id = try #require(queue?.id)
-            try queue?.open(lane: "a", token: "secret")
+            try queue?.open(partition: "a", token: "secret")
             for number in 1...10 { try queue?.append([entry(number)], to: "a") }
             let batch = try #require(queue?.next(of: "a", count: 4, bytes: 1000))
             try queue?.finished(batch)
@@ -30,8 +30,8 @@ struct OutboxQueueTests {
 
             let again = try OutboxQueue.open(folder, durability: .flushed)
 
-            #expect(again.id == id && again.lanes == ["a": "secret"] && again.waiting == 6)
-            #expect(all(again, lane: "a") == (5...10).map(entry))
+            #expect(again.id == id && again.partitions == ["a": "secret"] && again.waiting == 6)
+            #expect(all(again, partition: "a") == (5...10).map(entry))
             #expect(try #require(again.next(of: "a", count: 1, bytes: 1000)).first == 5)
         }
     }
@@ -41,7 +41,7 @@ struct OutboxQueueTests {
         try await withTemporaryFolder { folder in
             var lengths: [(bytes: Int, waiting: Int)] = []
             var queue: OutboxQueue? = try OutboxQueue.open(folder, durability: .written)
-            try queue?.open(lane: "a", token: "t")
+            try queue?.open(partition: "a", token: "t")
             for number in 1...6 {
                 lengths.append((try Data(contentsOf: file(folder)).count, number - 1))
                 try queue?.append([entry(number)], to: "a")
@@ -55,7 +55,7 @@ struct OutboxQueueTests {
                 let opened = try OutboxQueue.open(folder, durability: .written)
                 let expected = try #require(lengths.last { $0.bytes <= cut }).waiting
 
-                #expect(all(opened, lane: "a") == (0..<expected).map { entry($0 + 1) }, "cut at \(cut)")
+                #expect(all(opened, partition: "a") == (0..<expected).map { entry($0 + 1) }, "cut at \(cut)")
                 try opened.append([entry(99)], to: "a")
                 #expect(opened.waiting == expected + 1)
             }
@@ -83,7 +83,7 @@ struct OutboxQueueTests {
     func sealed() async throws {
         try await withTemporaryFolder { folder in
             let queue = try OutboxQueue.open(folder, durability: .flushed)
-            try queue.open(lane: "dev_x", token: "token-73.28125")
+            try queue.open(partition: "dev_x", token: "token-73.28125")
             try queue.append([Array("45.4642137".utf8)], to: "dev_x")
 
             let bytes = try Data(contentsOf: file(folder))
@@ -113,7 +113,7 @@ struct OutboxQueueTests {
     func folds() async throws {
         try await withTemporaryFolder { folder in
             var queue: OutboxQueue? = try OutboxQueue.open(folder, durability: .written)
-            try queue?.open(lane: "a", token: "t")
+            try queue?.open(partition: "a", token: "t")
             let large = [UInt8](repeating: 0x61, count: 1 << 20)
             for _ in 0..<12 {
                 try queue?.append([large, entry(1)], to: "a")
@@ -127,14 +127,14 @@ struct OutboxQueueTests {
 
             let again = try OutboxQueue.open(folder, durability: .written)
 
-            #expect(all(again, lane: "a") == [entry(7)] && again.id == id && again.lanes == ["a": "t"])
+            #expect(all(again, partition: "a") == [entry(7)] && again.id == id && again.partitions == ["a": "t"])
             #expect(try #require(again.next(of: "a", count: 1, bytes: 1000)).first == 25)
         }
     }
 }
 
-@Suite("LaneSender")
-struct LaneSenderTests {
+@Suite("QueueSender")
+struct QueueSenderTests {
     /// A server that answers from a script, then well, and keeps what it got.
     private actor Server {
         private var script: [UploadReply]
@@ -162,8 +162,8 @@ struct LaneSenderTests {
         policy.first = .milliseconds(1)
         let (wakes, wake) = AsyncStream<Void>.makeStream()
         wake.finish()
-        let sender = LaneSender(
-            lane: "a", token: "t", queue: queue, transport: UploadTransport { body, _, key in await server.take(body, key) },
+        let sender = QueueSender(
+            partition: "a", token: "t", queue: queue, transport: UploadTransport { body, _, key in await server.take(body, key) },
             policy: policy,
             batchEntries: batch
         ) { account.add($0) }
@@ -235,7 +235,7 @@ struct LaneSenderTests {
         }
     }
 
-    @Test("a revoked token and a stranger's 200 stop the lane and lose nothing")
+    @Test("a revoked token and a stranger's 200 stop the partition and lose nothing")
     func stops() async throws {
         for reply in [
             UploadReply(outcome: .answered(status: 401, retryAfter: nil), body: []),

@@ -44,7 +44,7 @@ struct PriceFileTests {
     func arguments() throws {
         let payment = PaymentID.random()
         #expect(try MarkPaidCommand.parse(["\(payment)"]).payment == payment)
-        #expect(try RefundPaymentCommand.parse(["\(payment)"]).question.payment == payment)
+        #expect(try RefundPaymentCommand.parse(["\(payment)"]).request.payment == payment)
         #expect(try ListPaymentsCommand.parse(["--status", "due"]).status == .due)
         #expect(throws: (any Error).self) { try MarkPaidCommand.parse(["pay_x"]) }
         #expect(throws: (any Error).self) { try ListPaymentsCommand.parse(["--status", "unpaid"]) }

@@ -105,13 +105,13 @@ struct SuiteRefusalsTests {
         try await withTemporaryFolder { folder in
             let layout = SuiteLayout(data: folder.path, environment: [:])
             let refusals = SuiteRefusals(layout: layout)
-            #expect(refusals.heard(.everythingIsReady) == nil && SuiteRefusals.read(layout.refusalsFile) == [:])
+            #expect(refusals.received(.everythingIsReady) == nil && SuiteRefusals.read(layout.refusalsFile) == [:])
 
             #expect(
-                refusals.heard(.refused("ingest", reason: "a.key is damaged", again: true))
+                refusals.received(.refused("ingest", reason: "a.key is damaged", again: true))
                     == "WITHOUT ingest, which refuses to start: a.key is damaged")
             #expect(SuiteRefusals.read(layout.refusalsFile) == ["ingest": "a.key is damaged"])
-            #expect(refusals.heard(.mended("ingest")) == "no part refuses to start any more")
+            #expect(refusals.received(.mended("ingest")) == "no part refuses to start any more")
             #expect(SuiteRefusals.read(layout.refusalsFile) == [:])
         }
     }

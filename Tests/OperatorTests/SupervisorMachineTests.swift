@@ -24,7 +24,7 @@ struct SupervisorMachineTests {
         var machine = started(["ingest", "sos-dispatcher"])
 
         #expect(machine.answered("ingest", at: .milliseconds(80)) == [])
-        #expect(machine.answered("sos-dispatcher", at: .milliseconds(90)) == [.say(.everythingIsReady)])
+        #expect(machine.answered("sos-dispatcher", at: .milliseconds(90)) == [.report(.everythingIsReady)])
         #expect(machine.answered("ingest", at: .milliseconds(100)) == [])
     }
 
@@ -35,8 +35,8 @@ struct SupervisorMachineTests {
 
         let actions = machine.exited("ingest", .signalled(9), at: .seconds(30))
 
-        #expect(actions == [.say(.restarting("ingest", status: .signalled(9))), .start("ingest")])
-        #expect(machine.answered("ingest", at: .seconds(31)) == [.say(.readyAgain("ingest"))])
+        #expect(actions == [.report(.restarting("ingest", status: .signalled(9))), .start("ingest")])
+        #expect(machine.answered("ingest", at: .seconds(31)) == [.report(.readyAgain("ingest"))])
     }
 
     @Test("five crashes in ten seconds are told once, and it is still started every second")
@@ -45,7 +45,7 @@ struct SupervisorMachineTests {
         _ = machine.answered("ingest", at: .milliseconds(50))
         for second in 1...4 { #expect(machine.exited("ingest", .exited(1), at: .seconds(second)).last == .start("ingest")) }
 
-        #expect(machine.exited("ingest", .exited(1), at: .seconds(5)) == [.say(.crashLoop("ingest", status: .exited(1)))])
+        #expect(machine.exited("ingest", .exited(1), at: .seconds(5)) == [.report(.crashLoop("ingest", status: .exited(1)))])
         #expect(machine.timePassed(to: .milliseconds(5900)) == [])
         #expect(machine.timePassed(to: .seconds(6)) == [.start("ingest")])
         #expect(machine.exited("ingest", .exited(1), at: .milliseconds(6100)) == [])
@@ -62,7 +62,7 @@ struct SupervisorMachineTests {
     }
 
     private static func refused(_ name: String, _ reason: String = "damaged", again: Bool = true) -> SupervisorAction {
-        .say(.refused(name, reason: reason, again: again))
+        .report(.refused(name, reason: reason, again: again))
     }
 
     @Test("SOS-28: a damaged key file of one part stopped the whole suite, dispatchers included: it is named, the others go on")
@@ -72,7 +72,7 @@ struct SupervisorMachineTests {
         #expect(machine.exited("ingest", .exited(78), complaint: "damaged", at: .milliseconds(20)) == [Self.refused("ingest")])
         // The dispatcher has never heard of ingest and is not ready; it has started and calls.
         #expect(machine.answered("edge", at: .milliseconds(50)) == [])
-        #expect(machine.heard("sos-dispatcher", hasStarted: true, at: .milliseconds(60)) == [.say(.readyWithout(["ingest"]))])
+        #expect(machine.received("sos-dispatcher", hasStarted: true, at: .milliseconds(60)) == [.report(.readyWithout(["ingest"]))])
         #expect(machine.answered("sos-dispatcher", isReady: false, at: .milliseconds(70)) == [])
         #expect(machine.stopRequested(at: .seconds(1)) == [.terminate("edge")])
         #expect(machine.exited("edge", .exited(0), at: .seconds(1)) == [.terminate("sos-dispatcher")])
@@ -88,7 +88,7 @@ struct SupervisorMachineTests {
         var now = Duration.milliseconds(20)
         #expect(
             machine.exited("ingest", .exited(78), complaint: "damaged", at: now)
-                == [Self.refused("ingest"), .say(.readyWithout(["ingest"]))])
+                == [Self.refused("ingest"), .report(.readyWithout(["ingest"]))])
         for pause in [1, 2, 4, 8, 16, 30, 30] {
             #expect(machine.timePassed(to: now + .seconds(pause) - .milliseconds(1)) == [])
             now += .seconds(pause)
@@ -103,8 +103,8 @@ struct SupervisorMachineTests {
         now += .seconds(30)
         _ = machine.answered("sos-dispatcher", at: now)
         #expect(machine.timePassed(to: now) == [.start("ingest")])
-        #expect(machine.heard("ingest", hasStarted: true, at: now) == [.say(.mended("ingest"))])
-        #expect(machine.answered("ingest", at: now) == [.say(.everythingIsReady)])
+        #expect(machine.received("ingest", hasStarted: true, at: now) == [.report(.mended("ingest"))])
+        #expect(machine.answered("ingest", at: now) == [.report(.everythingIsReady)])
         // Mended, it begins anew with a second.
         #expect(machine.exited("ingest", .signalled(9), at: now).last == .start("ingest"))
         #expect(machine.exited("ingest", .exited(78), complaint: "damaged", at: now) == [Self.refused("ingest")])
@@ -129,7 +129,7 @@ struct SupervisorMachineTests {
     @Test("SOS-28: a suite that has served is never ended by what its parts refuse later, such as a disk that is full at a restart")
     func everybodyRefusesLater() {
         var machine = started(["ingest"])
-        _ = machine.heard("ingest", hasStarted: true, at: .milliseconds(10))
+        _ = machine.received("ingest", hasStarted: true, at: .milliseconds(10))
         _ = machine.exited("ingest", .signalled(9), at: .seconds(1))
 
         #expect(machine.exited("ingest", .exited(78), complaint: "full", at: .seconds(1)).first == Self.refused("ingest", "full"))
@@ -144,7 +144,7 @@ struct SupervisorMachineTests {
 
         #expect(
             machine.exited("notifier", .exited(70), at: .seconds(5))
-                == [.say(.crashLoop("notifier", status: .exited(70))), .say(.readyWithout(["notifier"]))])
+                == [.report(.crashLoop("notifier", status: .exited(70))), .report(.readyWithout(["notifier"]))])
     }
 
     @Test("parts are stopped one after the other in reverse order")
@@ -164,7 +164,7 @@ struct SupervisorMachineTests {
         _ = machine.stopRequested(at: .zero)
 
         #expect(machine.timePassed(to: .milliseconds(9900)) == [])
-        #expect(machine.timePassed(to: .seconds(10)) == [.say(.killed("ingest")), .kill("ingest")])
+        #expect(machine.timePassed(to: .seconds(10)) == [.report(.killed("ingest")), .kill("ingest")])
         #expect(machine.timePassed(to: .seconds(11)) == [])
         #expect(machine.exited("ingest", .signalled(9), at: .seconds(11)) == [.finished(.failed)])
     }
@@ -188,7 +188,7 @@ struct SupervisorMachineTests {
         return given
     }
 
-    private static let replaced: [SupervisorAction] = [.say(.unresponsive("ingest")), .kill("ingest")]
+    private static let replaced: [SupervisorAction] = [.report(.unresponsive("ingest")), .kill("ingest")]
 
     @Test("a part that was ready and answers nothing for ten seconds is replaced")
     func replacesTheHung() {
@@ -217,7 +217,7 @@ struct SupervisorMachineTests {
     func replacesTheSilent() {
         var machine = started(["ingest", "edge"])
         _ = ticks(&machine, 100...100)
-        _ = machine.heard("ingest", at: .milliseconds(150))
+        _ = machine.received("ingest", at: .milliseconds(150))
 
         #expect(ticks(&machine, 200...5000) == [1100: Self.replaced])
         #expect(machine.exited("ingest", .signalled(9), at: .seconds(5)).last == .start("ingest"))
@@ -236,7 +236,7 @@ struct SupervisorMachineTests {
         return machine
     }
 
-    private static let doorReplaced: [SupervisorAction] = [.say(.unresponsive("edge")), .kill("edge")]
+    private static let doorReplaced: [SupervisorAction] = [.report(.unresponsive("edge")), .kill("edge")]
 
     @Test("R6, SOS-41: a halted edge cost 14 s: one that leaves a question unanswered for a second is replaced, at its start after ten")
     func replacesTheHaltedDoor() {
@@ -252,7 +252,7 @@ struct SupervisorMachineTests {
         #expect(ticks(&machine, 5100...15_100) == [15_100: Self.doorReplaced])
         _ = machine.exited("edge", .signalled(9), at: .milliseconds(15_110))
         machine.asked("edge", at: .milliseconds(15_150))
-        #expect(machine.answered("edge", at: .milliseconds(15_300)) == [.say(.readyAgain("edge"))])
+        #expect(machine.answered("edge", at: .milliseconds(15_300)) == [.report(.readyAgain("edge"))])
     }
 
     @Test("SOS-41: an edge that is busy, as under a flood, is not killed for a late answer, but after ten seconds without any")
@@ -280,7 +280,7 @@ struct SupervisorMachineTests {
     func lateWatch(halted milliseconds: Int) {
         var machine = started(["ingest"])
         _ = ticks(&machine, 100...1000)
-        _ = machine.heard("ingest", at: .seconds(1))
+        _ = machine.received("ingest", at: .seconds(1))
         let awake = 1000 + milliseconds
 
         // The tick may be dealt with before the beats that came meanwhile.
@@ -292,7 +292,7 @@ struct SupervisorMachineTests {
     @Test("SOS-41: a watch that runs at a third of its pace still notices, in three times the time")
     func starvedWatch() {
         var machine = started(["ingest"])
-        _ = machine.heard("ingest", at: .zero)
+        _ = machine.received("ingest", at: .zero)
         let noticed = stride(from: 300, through: 6000, by: 300).first { !machine.timePassed(to: .milliseconds($0)).isEmpty }
 
         #expect(noticed == 2700)
@@ -301,7 +301,7 @@ struct SupervisorMachineTests {
     @Test("an exit code 78 of a part that has once started is a crash, not a refusal of its settings")
     func crashAfterBeats() {
         var machine = started(["ingest"])
-        _ = machine.heard("ingest", hasStarted: true, at: .milliseconds(100))
+        _ = machine.received("ingest", hasStarted: true, at: .milliseconds(100))
 
         #expect(machine.exited("ingest", .exited(78), at: .milliseconds(200)).last == .start("ingest"))
     }
@@ -341,7 +341,7 @@ struct SupervisorMachineTests {
             let name = names[Int(random.next() % 3)]
             switch random.next() % 4 {
             case 0: note(machine.answered(name, at: now), stopping: false)
-            case 1: note(machine.heard(name, hasStarted: random.next() % 3 == 0, at: now), stopping: false)
+            case 1: note(machine.received(name, hasStarted: random.next() % 3 == 0, at: now), stopping: false)
             case 2 where alive.contains(name):
                 alive.remove(name)
                 note(machine.exited(name, .exited(random.next() % 3 == 0 ? 78 : Int32(random.next() % 3)), at: now), stopping: false)

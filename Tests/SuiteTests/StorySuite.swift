@@ -68,7 +68,7 @@ struct StorySuite: Sendable {
 
             let ledger = folder.appendingPathComponent("desk.jsonl")
             let desk = DeskService(
-                mode: .accept, keys: try DeskKeys.load(layout, secretFile: nil, publicKey: nil), ledger: try DeskLedger(ledger),
+                mode: .accept, keys: try DeskKeys.load(layout, secretFile: nil, publicKey: nil), log: try DeskLog(ledger),
                 show: { _ in }, callBack: { _, _ in })
             let webhook = [
                 "TRACKME_SOS_WEBHOOK_URL": "http://127.0.0.1:\(ports[2])\(DeskService.path)", "TRACKME_SOS_MESSAGE_STATUS": "test",
@@ -226,6 +226,6 @@ struct StorySuite: Sendable {
 
     /// What the desk has received, of one kind.
     func desk(_ kind: String) throws -> [DeskEntry] {
-        try DeskLedger.read(deskLedger).filter { $0.kind == kind }
+        try DeskLog.read(deskLedger).filter { $0.kind == kind }
     }
 }

@@ -32,7 +32,7 @@ extension SystemTests {
                 let heart = try #require(courses["heart-rate above its bound"], "\(courses.keys)")
                 #expect(heart.contains("acknowledged") && heart.contains("got-worse") && heart.contains("update-acknowledged"))
                 #expect(courses["a fall"]?.contains("acknowledged") == true && courses["a call for help"]?.contains("acknowledged") == true)
-                let sent = try DeskLedger.read(suite.deskLedger).filter(\.verified).map(\.kind)
+                let sent = try DeskLog.read(suite.deskLedger).filter(\.verified).map(\.kind)
                 #expect(sent.count { $0 == "alert" } >= 3 && sent.contains("update"))
             }
         }

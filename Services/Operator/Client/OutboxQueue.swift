@@ -93,37 +93,37 @@ final class OutboxQueue: Sendable {
     var waiting: Int { contents.withLock { $0.state.waiting } }
 
     /// Devices whose entries go through here, with their tokens.
-    var lanes: [String: String] { contents.withLock { $0.tokens } }
+    var partitions: [String: String] { contents.withLock { $0.tokens } }
 
-    func waiting(in lane: String) -> Int { contents.withLock { $0.state.waiting(in: lane) } }
+    func waiting(in partition: String) -> Int { contents.withLock { $0.state.waiting(in: partition) } }
 
-    /// Opens a lane, or gives it another token.
-    func open(lane: String, token: String) throws {
+    /// Opens a partition, or gives it another token.
+    func open(partition: String, token: String) throws {
         try contents.withLock { contents in
-            let record = OutboxRecord.lane(name: lane, token: token, next: contents.state.end(of: lane))
+            let record = OutboxRecord.partition(name: partition, token: token, next: contents.state.end(of: partition))
             try write([record], &contents)
-            contents.tokens[lane] = token
+            contents.tokens[partition] = token
         }
     }
 
     /// Kept when it returns. All entries or, where it throws, none.
-    func append(_ entries: [[UInt8]], to lane: String) throws {
+    func append(_ entries: [[UInt8]], to partition: String) throws {
         guard !entries.isEmpty else { return }
         try contents.withLock { contents in
-            try write([.entries(lane: lane, entries)], &contents)
-            for entry in entries { contents.state.append(entry, to: lane) }
+            try write([.entries(partition: partition, entries)], &contents)
+            for entry in entries { contents.state.append(entry, to: partition) }
         }
     }
 
-    func next(of lane: String, count: Int, bytes: Int) -> OutboxBatch? {
-        contents.withLock { $0.state.next(of: lane, count: count, bytes: bytes) }
+    func next(of partition: String, count: Int, bytes: Int) -> OutboxBatch? {
+        contents.withLock { $0.state.next(of: partition, count: count, bytes: bytes) }
     }
 
     /// The batch was acknowledged, or refused for good.
     func finished(_ batch: OutboxBatch) throws {
         try contents.withLock { contents in
-            try write([.done(lane: batch.lane, through: batch.last)], &contents)
-            contents.state.done(batch.lane, through: batch.last)
+            try write([.done(partition: batch.partition, through: batch.last)], &contents)
+            contents.state.done(batch.partition, through: batch.last)
             let limit = contents.state.waiting == 0 ? OutboxQueue.idleBytes : OutboxQueue.compactionBytes
             if contents.length > limit, contents.length > 2 * contents.foldedLength { try fold(&contents) }
         }
@@ -172,9 +172,9 @@ final class OutboxQueue: Sendable {
         (fresh.descriptor, fresh.records, fresh.length) = (descriptor, 0, 0)
         do {
             try write([.queue(id: contents.id)], &fresh)
-            for (lane, next, entries) in contents.state.snapshot {
-                try write([.lane(name: lane, token: contents.tokens[lane] ?? "", next: next)], &fresh)
-                if !entries.isEmpty { try write([.entries(lane: lane, Array(entries))], &fresh) }
+            for (partition, next, entries) in contents.state.snapshot {
+                try write([.partition(name: partition, token: contents.tokens[partition] ?? "", next: next)], &fresh)
+                if !entries.isEmpty { try write([.entries(partition: partition, Array(entries))], &fresh) }
             }
         } catch {
             close(descriptor)
@@ -209,12 +209,12 @@ final class OutboxQueue: Sendable {
     private static func apply(_ record: OutboxRecord, to contents: inout Contents) {
         switch record {
         case .queue(let id): contents.id = id
-        case .lane(let name, let token, let next):
+        case .partition(let name, let token, let next):
             contents.tokens[name] = token
             contents.state.begin(name, at: next)
-        case .entries(let lane, let entries):
-            for entry in entries { contents.state.append(entry, to: lane) }
-        case .done(let lane, let through): contents.state.done(lane, through: through)
+        case .entries(let partition, let entries):
+            for entry in entries { contents.state.append(entry, to: partition) }
+        case .done(let partition, let through): contents.state.done(partition, through: through)
         }
     }
 }

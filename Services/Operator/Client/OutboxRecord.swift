@@ -2,13 +2,13 @@
 
 import Foundation
 
-/// A lane is one device's line; its token is kept with it, so that what waits can be sent by the next run.
+/// A partition is one device's line; its token is kept with it, so that what waits can be sent by the next run.
 enum OutboxRecord: Hashable, Sendable {
     case queue(id: String)
-    /// The lane's next entry gets this sequence.
-    case lane(name: String, token: String, next: UInt64)
-    case entries(lane: String, [[UInt8]])
-    case done(lane: String, through: UInt64)
+    /// The partition's next entry gets this sequence.
+    case partition(name: String, token: String, next: UInt64)
+    case entries(partition: String, [[UInt8]])
+    case done(partition: String, through: UInt64)
 
     var encoded: [UInt8] {
         var writer = Writer()
@@ -16,18 +16,18 @@ enum OutboxRecord: Hashable, Sendable {
         case .queue(let id):
             writer.bytes.append(1)
             writer.text(id)
-        case .lane(let name, let token, let next):
+        case .partition(let name, let token, let next):
             writer.bytes.append(2)
             writer.text(name)
             writer.text(token)
             writer.number(next)
-        case .entries(let lane, let entries):
+        case .entries(let partition, let entries):
             writer.bytes.append(3)
-            writer.text(lane)
+            writer.text(partition)
             for entry in entries { writer.block(entry) }
-        case .done(let lane, let through):
+        case .done(let partition, let through):
             writer.bytes.append(4)
-            writer.text(lane)
+            writer.text(partition)
             writer.number(through)
         }
         return writer.bytes
@@ -43,18 +43,18 @@ enum OutboxRecord: Hashable, Sendable {
             self = .queue(id: id)
         case 2:
             guard let name = reader.text(), let token = reader.text(), let next = reader.number() else { return nil }
-            self = .lane(name: name, token: token, next: next)
+            self = .partition(name: name, token: token, next: next)
         case 3:
-            guard let lane = reader.text() else { return nil }
+            guard let partition = reader.text() else { return nil }
             var entries: [[UInt8]] = []
             while !reader.bytes.isEmpty {
                 guard let entry = reader.block() else { return nil }
                 entries.append(entry)
             }
-            self = .entries(lane: lane, entries)
+            self = .entries(partition: partition, entries)
         case 4:
-            guard let lane = reader.text(), let through = reader.number() else { return nil }
-            self = .done(lane: lane, through: through)
+            guard let partition = reader.text(), let through = reader.number() else { return nil }
+            self = .done(partition: partition, through: through)
         default: return nil
         }
         guard reader.bytes.isEmpty else { return nil }

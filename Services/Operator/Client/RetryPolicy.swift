@@ -26,7 +26,7 @@ enum UploadVerdict: Hashable, Sendable {
 struct RetryPolicy: Hashable, Sendable {
     var first = Duration.milliseconds(200)
     var longest = Duration.seconds(30)
-    /// A server may ask for patience, but not for ever.
+    /// The longest `Retry-After` of a server that is followed.
     var longestAskedFor = Duration.seconds(300)
 
     /// `attempt` counts from 1; `jitter` in [0, 1) spreads clients that were cut off together over a pause's upper half.

@@ -29,7 +29,7 @@ struct UploadAccount: Hashable, Sendable {
         case .refused(let batch, let status, let problem):
             refused += batch.entries.count
             reasons["\(status) \(problem)", default: 0] += batch.entries.count
-        case .stopped(let lane, let reason): stopped[lane] = reason
+        case .stopped(let partition, let reason): stopped[partition] = reason
         }
     }
 

@@ -32,8 +32,8 @@ struct VerifyAuditCommand: AsyncParsableCommand {
 
     @OptionGroup var suite: SuiteOptions
 
-    /// Recomputing a long chain takes longer than other questions.
-    private static let patience = Duration.seconds(60)
+    /// Recomputing a long chain takes longer than other requests.
+    private static let timeout = Duration.seconds(60)
 
     func run() async throws {
         try await reportingErrors {
@@ -42,19 +42,19 @@ struct VerifyAuditCommand: AsyncParsableCommand {
                 return try Self.report(AuditFile.verify(URL(fileURLWithPath: file), anchors: kept), of: file)
             }
             try await SuiteConnection.with(suite.layout) { connection in
-                // A quick question first: whether anybody is there must not take a minute to find out.
+                // A quick request first: whether anybody is there must not take a minute to find out.
                 _ = try await connection.ask(ListEmergencies(person: nil, limit: 1))
-                var told: [Peer: [String]] = [:]
+                var received: [Peer: [String]] = [:]
                 for (peer, other) in [(Peer.sosDispatcher, Peer.sosDeputy), (.sosDeputy, .sosDispatcher)] {
                     // An installation may do without the second, and one of the two may be down: the other is verified all the same.
-                    let answer = try? await connection.ask(VerifyAudit(), at: peer, deadline: Self.patience)
-                    told[other] = answer?.anchorsOfOther
+                    let answer = try? await connection.ask(VerifyAudit(), at: peer, deadline: Self.timeout)
+                    received[other] = answer?.anchorsOfOther
                 }
                 var isAnybodyThere = false
                 for peer in [Peer.sosDispatcher, .sosDeputy] {
-                    let request = VerifyAudit(anchors: Array((kept + (told[peer] ?? [])).suffix(VerifyAudit.mostAnchors)))
+                    let request = VerifyAudit(anchors: Array((kept + (received[peer] ?? [])).suffix(VerifyAudit.mostAnchors)))
                     do {
-                        try Self.report(try await connection.ask(request, at: peer, deadline: Self.patience), of: peer.name)
+                        try Self.report(try await connection.ask(request, at: peer, deadline: Self.timeout), of: peer.name)
                         isAnybodyThere = true
                     } catch let error as OperatorError where error.status == .unavailable && (isAnybodyThere || peer == .sosDispatcher) {
                         Console.shared.line("\(peer): not there, its audit is not verified")

@@ -42,23 +42,23 @@ struct Demo: AsyncParsableCommand {
         try await reportingErrors {
             if running { return try await playOnRunningSuite() }
             try await OwnDemoSuite.inFolder(data) { folder in
-                try await OwnDemoSuite(folder: folder, verbose: verbose).run { try await DemoPlay(stage: $0).run() }
+                try await OwnDemoSuite(folder: folder, verbose: verbose).run { try await DemoPlay(target: $0).run() }
             }
         }
     }
 
     private func playOnRunningSuite() async throws {
         let layout = SuiteLayout(data: data, environment: ProcessInfo.processInfo.environment)
-        let ledger = URL(fileURLWithPath: deskLedger)
-        guard FileManager.default.isReadableFile(atPath: ledger.path) else {
+        let deskLog = URL(fileURLWithPath: deskLedger)
+        guard FileManager.default.isReadableFile(atPath: deskLog.path) else {
             throw OperatorError(
-                .configuration, "the desk's ledger \(ledger.path) cannot be read",
+                .configuration, "the desk's ledger \(deskLog.path) cannot be read",
                 mend: "start `trackme desk` first, and name its ledger with --desk-ledger")
         }
         let client = layout.clientFolder("demo-\(UInt32.random(in: 0 ... .max))")
         defer { try? FileManager.default.removeItem(at: client) }
         try await DemoPlay(
-            stage: DemoStage(layout: layout, server: url, consent: consentURL, authorities: ca, deskLedger: ledger, client: client)
+            target: DemoTarget(layout: layout, server: url, consent: consentURL, authorities: ca, deskLog: deskLog, client: client)
         ).run()
     }
 }

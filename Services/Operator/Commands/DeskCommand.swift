@@ -50,7 +50,7 @@ struct Desk: AsyncParsableCommand {
         try await reportingErrors {
             let desk = try DeskService(
                 mode: mode, keys: DeskKeys.load(suite.layout, secretFile: secretFile, publicKey: publicKey),
-                ledger: DeskLedger(URL(fileURLWithPath: ledger)), show: { Console.shared.line($0) }, callBack: callBack())
+                log: DeskLog(URL(fileURLWithPath: ledger)), show: { Console.shared.line($0) }, callBack: callBack())
             let server = desk.server(host: host, port: port)
             Task {
                 let port = await server.boundPort

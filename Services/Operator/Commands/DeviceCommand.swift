@@ -9,7 +9,7 @@ struct DeviceCommand: AsyncParsableCommand {
         subcommands: [AddDeviceCommand.self, RevokeDeviceCommand.self])
 }
 
-struct AddDeviceCommand: QuestionCommand {
+struct AddDeviceCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Gives a person one more device and shows its token once.",
         discussion: """
@@ -43,7 +43,7 @@ struct AddDeviceCommand: QuestionCommand {
         }
     }
 
-    var question: AddDevice { AddDevice(person: person, name: name, intervalMs: interval?.duration.wholeMilliseconds) }
+    var request: AddDevice { AddDevice(person: person, name: name, intervalMs: interval?.duration.wholeMilliseconds) }
 
     func show(_ added: AddDevice.Reply) throws {
         guard !json else { return try Console.shared.json(added) }
@@ -53,7 +53,7 @@ struct AddDeviceCommand: QuestionCommand {
     }
 }
 
-struct RevokeDeviceCommand: QuestionCommand {
+struct RevokeDeviceCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke", abstract: "Ends a device's right to deliver; what it delivered stays.",
         discussion: "Example: trackme device revoke dev_01h2…\n\n\(ExitStatus.documentation)")
@@ -63,7 +63,7 @@ struct RevokeDeviceCommand: QuestionCommand {
 
     @OptionGroup var suite: SuiteOptions
 
-    var question: RevokeDevice { RevokeDevice(device: device) }
+    var request: RevokeDevice { RevokeDevice(device: device) }
 
     func show(_: RevokeDevice.Reply) {
         Console.shared.line("\(device) may not deliver any more")

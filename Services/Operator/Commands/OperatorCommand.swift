@@ -9,7 +9,7 @@ struct OperatorCommand: AsyncParsableCommand {
         subcommands: [AddOperatorCommand.self, LogOutCommand.self])
 }
 
-struct AddOperatorCommand: QuestionCommand {
+struct AddOperatorCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Makes a log-in for an operator and shows its temporary password once.",
         discussion: """
@@ -22,7 +22,7 @@ struct AddOperatorCommand: QuestionCommand {
             """)
 
     /// A password is hashed on the way, perhaps behind others.
-    static let patience = Duration.seconds(10)
+    static let timeout = Duration.seconds(10)
 
     @Argument(help: ArgumentHelp("The operator's e-mail address.", valueName: "email"))
     var email: String
@@ -35,7 +35,7 @@ struct AddOperatorCommand: QuestionCommand {
 
     @OptionGroup var suite: SuiteOptions
 
-    var question: MakeOperator { MakeOperator(email: email, language: language) }
+    var request: MakeOperator { MakeOperator(email: email, language: language) }
 
     func show(_ made: MakeOperator.Reply) throws {
         guard !json else { return try Console.shared.json(made) }
@@ -44,7 +44,7 @@ struct AddOperatorCommand: QuestionCommand {
     }
 }
 
-struct LogOutCommand: QuestionCommand {
+struct LogOutCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "log-out", abstract: "Ends the sessions of one account, of any kind, or of everybody.",
         discussion: """
@@ -64,7 +64,7 @@ struct LogOutCommand: QuestionCommand {
 
     @OptionGroup var suite: SuiteOptions
 
-    var question: EndSessions { EndSessions(email: email) }
+    var request: EndSessions { EndSessions(email: email) }
 
     func validate() throws {
         guard (email == nil) == everybody else { throw ValidationError("name an address, or say --everybody") }

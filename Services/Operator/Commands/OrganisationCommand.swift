@@ -46,7 +46,7 @@ struct ListOrganisationsCommand: AsyncParsableCommand {
     }
 }
 
-struct ShowOrganisationCommand: QuestionCommand {
+struct ShowOrganisationCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Shows what an organisation says of itself.",
         discussion: "Example: trackme org show org_01h2xcejqtf2nbrexx3vqjhp41\n\n\(ExitStatus.documentation)")
@@ -57,7 +57,7 @@ struct ShowOrganisationCommand: QuestionCommand {
     var json = false
     @OptionGroup var suite: SuiteOptions
 
-    var question: ShowOrganisation { ShowOrganisation(organisation: organisation) }
+    var request: ShowOrganisation { ShowOrganisation(organisation: organisation) }
 
     func show(_ reply: ShowOrganisation.Reply) throws {
         guard !json else { return try Console.shared.json(reply) }
@@ -109,7 +109,7 @@ enum ResumeWord: JudgementWord {
     static let abstract = "Ends the suspension of an organisation; it is told by mail."
 }
 
-struct JudgementCommand<Word: JudgementWord>: QuestionCommand {
+struct JudgementCommand<Word: JudgementWord>: RequestCommand {
     static var configuration: CommandConfiguration {
         let name = Word.judgement.rawValue
         let example = "Example: trackme org \(name) org_01h2xcejqtf2nbrexx3vqjhp41"
@@ -122,7 +122,7 @@ struct JudgementCommand<Word: JudgementWord>: QuestionCommand {
     var organisation: OrganisationID
     @OptionGroup var suite: SuiteOptions
 
-    var question: JudgeOrganisation { JudgeOrganisation(organisation: organisation, judgement: Word.judgement) }
+    var request: JudgeOrganisation { JudgeOrganisation(organisation: organisation, judgement: Word.judgement) }
 
     func show(_ reply: JudgeOrganisation.Reply) throws {
         Console.shared.line("\(organisation)  \(reply.state.rawValue)")

@@ -62,7 +62,7 @@ struct ListPaymentsCommand: AsyncParsableCommand {
     }
 }
 
-struct MarkPaidCommand: QuestionCommand {
+struct MarkPaidCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "mark-paid", abstract: "Says that the bank transfer of a payment has come in.",
         discussion: """
@@ -77,14 +77,14 @@ struct MarkPaidCommand: QuestionCommand {
     var payment: PaymentID
     @OptionGroup var suite: SuiteOptions
 
-    var question: MarkPaid { MarkPaid(payment: payment) }
+    var request: MarkPaid { MarkPaid(payment: payment) }
 
     func show(_ entry: PaymentEntry) throws {
         Console.shared.line("\(entry.payment) is \(entry.status.rawValue)\(entry.invoice.map { ", invoice \($0)" } ?? "")")
     }
 }
 
-struct RefundPaymentCommand: QuestionCommand {
+struct RefundPaymentCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "refund", abstract: "Gives the whole amount of a payment back.",
         discussion: """
@@ -103,7 +103,7 @@ struct RefundPaymentCommand: QuestionCommand {
     var byHand = false
     @OptionGroup var suite: SuiteOptions
 
-    var question: RefundPayment { RefundPayment(payment: payment, byHand: byHand ? true : nil) }
+    var request: RefundPayment { RefundPayment(payment: payment, byHand: byHand ? true : nil) }
 
     func show(_ entry: PaymentEntry) throws {
         Console.shared.line("\(entry.payment) is \(entry.status.rawValue)")

@@ -11,14 +11,14 @@ struct PricesCommand: AsyncParsableCommand {
         subcommands: [ShowPricesCommand.self, SetPricesCommand.self])
 }
 
-struct ShowPricesCommand: QuestionCommand {
+struct ShowPricesCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Shows the price list in force, as `prices set` reads it.",
         discussion: "Example: trackme prices show > prices.json\n\n\(ExitStatus.documentation)")
 
     @OptionGroup var suite: SuiteOptions
 
-    var question: ReadPrices { ReadPrices() }
+    var request: ReadPrices { ReadPrices() }
 
     func show(_ reply: ReadPrices.Reply) throws {
         Console.shared.complain(reply.version == 0 ? "No list was set: everything is free." : "Version \(reply.version).")

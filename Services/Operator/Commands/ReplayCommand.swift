@@ -72,44 +72,44 @@ struct Replay: AsyncParsableCommand {
 
     private func send(_ recording: Recording, _ name: String) async throws {
         let queue = try OutboxQueue.open(client.folder("replay", in: suite.layout), durability: .flushed)
-        let (lane, token) = try await device(in: queue, of: name)
-        let left = queue.waiting(in: lane)
+        let (partition, token) = try await device(in: queue, of: name)
+        let left = queue.waiting(in: partition)
         if left > 0 { Console.shared.line("\(left) entries of an earlier run still wait and go first") }
         let run = ReplayRun(
-            recording: recording, queue: queue, lane: lane, token: token, transport: client.transport(),
+            recording: recording, queue: queue, partition: partition, token: token, transport: client.transport(),
             live: live ? .now : nil, speed: speed)
         let (account, sent) = try await run.run()
         Console.shared.line("\(sent) readings of this run and \(left) of earlier ones: \(account.lines.joined(separator: "\n"))")
-        Console.shared.line("\(queue.waiting(in: lane)) entries waiting")
-        guard queue.waiting(in: lane) == 0, account.refused == 0 else {
+        Console.shared.line("\(queue.waiting(in: partition)) entries waiting")
+        guard queue.waiting(in: partition) == 0, account.refused == 0 else {
             throw OperatorError(.failed, "not everything was delivered", mend: "run the command again: what waits is sent first")
         }
     }
 
-    /// The lane's name is the recording's, with the person who was named, or for a token from a file its fingerprint.
-    private func device(in queue: OutboxQueue, of recording: String) async throws -> (lane: String, token: String) {
+    /// The partition's name is the recording's, with the person who was named, or for a token from a file its fingerprint.
+    private func device(in queue: OutboxQueue, of recording: String) async throws -> (partition: String, token: String) {
         if let tokenFile {
             let token = try TokenFile.read(tokenFile)
-            let lane = "token-" + TokenFile.fingerprint(token)
-            if queue.lanes[lane] != token { try queue.open(lane: lane, token: token) }
-            return (lane, token)
+            let partition = "token-" + TokenFile.fingerprint(token)
+            if queue.partitions[partition] != token { try queue.open(partition: partition, token: token) }
+            return (partition, token)
         }
-        let lane = person.map { "\(recording)-\($0)" } ?? recording
-        if let known = queue.lanes[lane] { return (lane, known) }
+        let partition = person.map { "\(recording)-\($0)" } ?? recording
+        if let known = queue.partitions[partition] { return (partition, known) }
         let added = try await SuiteConnection.with(suite.layout) { connection in
             try await connection.ask(AddDevice(person: person, name: "replay", intervalMs: nil))
         }
-        try queue.open(lane: lane, token: added.token)
+        try queue.open(partition: partition, token: added.token)
         Console.shared.line("made device \(added.device) of person \(added.person)")
-        return (lane, added.token)
+        return (partition, added.token)
     }
 }
 
-/// One replay on its way: a producer that appends rows when they are due, and the lane's sender.
+/// One replay on its way: a producer that appends rows when they are due, and the partition's sender.
 struct ReplayRun: Sendable {
     let recording: Recording
     let queue: OutboxQueue
-    let lane: String
+    let partition: String
     let token: String
     let transport: UploadTransport
     let live: Timestamp?
@@ -121,9 +121,9 @@ struct ReplayRun: Sendable {
     func run() async throws -> (UploadAccount, sent: Int) {
         let account = Mutex(UploadAccount())
         let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let sender = LaneSender(lane: lane, token: token, queue: queue, transport: transport) { event in
+        let sender = QueueSender(partition: partition, token: token, queue: queue, transport: transport) { event in
             account.withLock { $0.count(event) }
-            Console.shared.progress(ReplayRun.progress(event, account.withLock { $0 }, waiting: queue.waiting(in: lane)))
+            Console.shared.progress(ReplayRun.progress(event, account.withLock { $0 }, waiting: queue.waiting(in: partition)))
         }
         wake.yield()
         let sent = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -149,7 +149,7 @@ struct ReplayRun: Sendable {
         var pending: [[UInt8]] = []
         for row in recording.rows {
             if start + schedule.due(row.at) > clock.now {
-                try queue.append(pending, to: lane)
+                try queue.append(pending, to: partition)
                 pending = []
                 wake()
                 try await clock.sleep(until: start + schedule.due(row.at))
@@ -160,12 +160,12 @@ struct ReplayRun: Sendable {
                 sent += 1
             }
             if pending.count >= ReplayRun.chunk {
-                try queue.append(pending, to: lane)
+                try queue.append(pending, to: partition)
                 pending = []
                 wake()
             }
         }
-        try queue.append(pending, to: lane)
+        try queue.append(pending, to: partition)
         wake()
         return sent
     }

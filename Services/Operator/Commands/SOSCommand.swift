@@ -12,7 +12,7 @@ struct SOSCommand: AsyncParsableCommand {
         ])
 }
 
-struct SubscribeCommand: QuestionCommand {
+struct SubscribeCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscribe", abstract: "Starts supervision of a person, or changes the person's own bounds.",
         discussion: """
@@ -46,7 +46,7 @@ struct SubscribeCommand: QuestionCommand {
         guard Set(bounds.map(\.metric)).count == bounds.count else { throw ValidationError("a metric has two --bound") }
     }
 
-    var question: SubscribePerson {
+    var request: SubscribePerson {
         let own = Dictionary(uniqueKeysWithValues: bounds.map { ($0.metric.code, $0.bounds) })
         return SubscribePerson(person: person, clausesAccepted: acceptClauses, bounds: own)
     }
@@ -56,7 +56,7 @@ struct SubscribeCommand: QuestionCommand {
     }
 }
 
-struct UnsubscribeCommand: QuestionCommand {
+struct UnsubscribeCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "unsubscribe", abstract: "Ends supervision at once; a running emergency is still completed.",
         discussion: "Example: trackme sos unsubscribe per_01h2…\n\n\(ExitStatus.documentation)")
@@ -65,14 +65,14 @@ struct UnsubscribeCommand: QuestionCommand {
     var person: PersonID
     @OptionGroup var suite: SuiteOptions
 
-    var question: UnsubscribePerson { UnsubscribePerson(person: person) }
+    var request: UnsubscribePerson { UnsubscribePerson(person: person) }
 
     func show(_: UnsubscribePerson.Reply) {
         Console.shared.line("\(person) is not supervised any more")
     }
 }
 
-struct PauseCommand: QuestionCommand {
+struct PauseCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause", abstract: "Pauses supervision: no emergency is detected until `resume`.",
         discussion: "Example: trackme sos pause per_01h2…\n\n\(ExitStatus.documentation)")
@@ -81,14 +81,14 @@ struct PauseCommand: QuestionCommand {
     var person: PersonID
     @OptionGroup var suite: SuiteOptions
 
-    var question: PauseSupervision { PauseSupervision(person: person, paused: true) }
+    var request: PauseSupervision { PauseSupervision(person: person, paused: true) }
 
     func show(_: PauseSupervision.Reply) {
         Console.shared.line("supervision of \(person) is paused: no emergency will be detected")
     }
 }
 
-struct ResumeCommand: QuestionCommand {
+struct ResumeCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Resumes paused supervision.",
         discussion: "Example: trackme sos resume per_01h2…\n\n\(ExitStatus.documentation)")
@@ -97,14 +97,14 @@ struct ResumeCommand: QuestionCommand {
     var person: PersonID
     @OptionGroup var suite: SuiteOptions
 
-    var question: PauseSupervision { PauseSupervision(person: person, paused: false) }
+    var request: PauseSupervision { PauseSupervision(person: person, paused: false) }
 
     func show(_: PauseSupervision.Reply) {
         Console.shared.line("\(person) is supervised again")
     }
 }
 
-struct AnswerCommand: QuestionCommand {
+struct AnswerCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "answer", abstract: "Gives a person's answer to the prompt.",
         discussion: """
@@ -122,7 +122,7 @@ struct AnswerCommand: QuestionCommand {
     var answer: AnswerPrompt.Answer
     @OptionGroup var suite: SuiteOptions
 
-    var question: AnswerPrompt { AnswerPrompt(person: person, answer: answer) }
+    var request: AnswerPrompt { AnswerPrompt(person: person, answer: answer) }
 
     func show(_ reply: AnswerPrompt.Reply) {
         let emergency = reply.emergency.map { "emergency \($0)" } ?? "no emergency"
@@ -132,7 +132,7 @@ struct AnswerCommand: QuestionCommand {
 
 extension AnswerPrompt.Answer: ExpressibleByArgument {}
 
-struct ListCommand: QuestionCommand {
+struct ListCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "Lists emergencies, newest first.",
         discussion: "Example: trackme sos list --person per_01h2… --limit 10\n\n\(ExitStatus.documentation)")
@@ -147,7 +147,7 @@ struct ListCommand: QuestionCommand {
         guard (1...1000).contains(limit) else { throw ValidationError("--limit must be from 1 to 1000") }
     }
 
-    var question: ListEmergencies { ListEmergencies(person: person, limit: limit) }
+    var request: ListEmergencies { ListEmergencies(person: person, limit: limit) }
 
     func show(_ reply: ListEmergencies.Reply) {
         if reply.emergencies.isEmpty { Console.shared.line("no emergencies") }
@@ -160,7 +160,7 @@ struct ListCommand: QuestionCommand {
     }
 }
 
-struct TimelineCommand: QuestionCommand {
+struct TimelineCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "timeline", abstract: "Shows everything that happened in one emergency.",
         discussion: "Example: trackme sos timeline emg_01h2…\n\n\(ExitStatus.documentation)")
@@ -169,7 +169,7 @@ struct TimelineCommand: QuestionCommand {
     var emergency: EmergencyID
     @OptionGroup var suite: SuiteOptions
 
-    var question: ReadTimeline { ReadTimeline(emergency: emergency) }
+    var request: ReadTimeline { ReadTimeline(emergency: emergency) }
 
     func show(_ reply: ReadTimeline.Reply) {
         TimelineText.lines(reply.steps).forEach { Console.shared.line($0) }

@@ -61,10 +61,10 @@ struct Sandbox: AsyncParsableCommand {
             if running { return try await play(runningPlace) }
             try await OwnDemoSuite.inFolder(data, called: "sandbox") { folder in
                 let suite = OwnDemoSuite(folder: folder, verbose: verbose, settings: Self.ownSettings) { Self.say($0) }
-                try await suite.run { stage in
-                    _ = try await SuiteConnection.with(stage.layout) { try await $0.ask(SetPrices(prices: Self.ownPrices)) }
+                try await suite.run { target in
+                    _ = try await SuiteConnection.with(target.layout) { try await $0.ask(SetPrices(prices: Self.ownPrices)) }
                     try await play(
-                        SandboxPlace(layout: stage.layout, ingest: stage.server, consent: stage.consent, gateway: stage.gateway))
+                        SandboxPlace(layout: target.layout, ingest: target.server, consent: target.consent, gateway: target.gateway))
                 }
             }
         }

@@ -92,12 +92,12 @@ struct Simulate: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let queue = try OutboxQueue.open(client.folder("simulate", in: suite.layout), durability: .written)
-            let ledger = try ledger.map { try SimulationLedger(URL(fileURLWithPath: $0)) }
+            let log = try ledger.map { try SimulationLog(URL(fileURLWithPath: $0)) }
             let population = try await Population.gather(
-                plan, queue: queue, layout: suite.layout, subscribe: subscribe, ledger: ledger)
+                plan, queue: queue, layout: suite.layout, subscribe: subscribe, log: log)
             let run = SimulationRun(
                 plan: plan, people: population, queue: queue, transport: client.transport(parallel: min(people, Simulate.connections)),
-                duration: duration?.duration, ledger: ledger)
+                duration: duration?.duration, log: log)
             Console.shared.line("\(people) people, an upload every \(SpokenDuration(plan.interval)) each, seed \(seed), to \(client.url)")
             try await follow(run)
             let figures = run.meter.now
@@ -141,9 +141,9 @@ struct Simulate: AsyncParsableCommand {
 /// Finds or makes the simulated people.
 enum Population {
     static func gather(
-        _ plan: PopulationPlan, queue: OutboxQueue, layout: SuiteLayout, subscribe: Bool, ledger: SimulationLedger?
+        _ plan: PopulationPlan, queue: OutboxQueue, layout: SuiteLayout, subscribe: Bool, log: SimulationLog?
     ) async throws -> [SimulatedPerson] {
-        let known = SimulatedPerson.remembered(queue.lanes)
+        let known = SimulatedPerson.remembered(queue.partitions)
         let people: [SimulatedPerson]
         if !subscribe, (0..<plan.people).allSatisfy({ known[$0] != nil }) {
             people = (0..<plan.people).compactMap { known[$0] }
@@ -169,7 +169,7 @@ enum Population {
                 return people
             }
         }
-        for one in people { try ledger?.person(one.person, one.device) }
+        for one in people { try log?.person(one.person, one.device) }
         return people
     }
 
@@ -178,7 +178,7 @@ enum Population {
     ) async throws -> SimulatedPerson {
         let request = AddDevice(person: nil, name: "simulated \(number)", intervalMs: max(1, plan.interval.wholeMilliseconds))
         let one = SimulatedPerson(try await connection.ask(request))
-        try queue.open(lane: one.lane(number), token: one.token)
+        try queue.open(partition: one.partition(number), token: one.token)
         return one
     }
 }

@@ -89,7 +89,7 @@ struct Up: AsyncParsableCommand {
             heartbeat?.begin()
             let refusals = SuiteRefusals(layout: suite.layout)
             let supervisor = Supervisor(parts, line: screen.line) { notice in
-                if let state = refusals.heard(notice) { heartbeat?.describe(state) }
+                if let state = refusals.received(notice) { heartbeat?.describe(state) }
                 switch notice {
                 // To systemd the suite has started when what can run runs: it would end one that never says so.
                 case .everythingIsReady, .readyWithout: heartbeat?.started()

@@ -5,7 +5,7 @@ import Foundation
 import ServiceKit
 
 /// Where the suite is that the demo is played on.
-struct DemoStage: Sendable {
+struct DemoTarget: Sendable {
     var layout: SuiteLayout
     /// Ingest or the edge.
     var server: String
@@ -15,13 +15,13 @@ struct DemoStage: Sendable {
     var gateway = ""
     var authorities: String?
     /// Of the desk that the suite calls.
-    var deskLedger: URL
+    var deskLog: URL
     /// For the client's queue.
     var client: URL
 }
 
 struct DemoPlay: Sendable {
-    let stage: DemoStage
+    let target: DemoTarget
 
     /// Three measurements a second, as the alert of table SOS-S wants them.
     private static let interval = Duration.milliseconds(333)
@@ -34,13 +34,13 @@ struct DemoPlay: Sendable {
         let plan = PopulationPlan(
             people: 2, failing: 1, emergencyAfter: DemoPlay.failsAfter, spacing: .zero, emergencyLasts: nil, interval: DemoPlay.interval,
             seed: 1)
-        let queue = try OutboxQueue.open(stage.client, durability: .written)
-        let people = try await Population.gather(plan, queue: queue, layout: stage.layout, subscribe: true, ledger: nil)
+        let queue = try OutboxQueue.open(target.client, durability: .written)
+        let people = try await Population.gather(plan, queue: queue, layout: target.layout, subscribe: true, log: nil)
         DemoPlay.say("two people are supervised; one heart fails in \(SpokenDuration(DemoPlay.failsAfter))")
         let hearts = SimulationRun(
-            plan: plan, people: people, queue: queue, transport: .http(server: stage.server, authorities: stage.authorities), duration: nil,
-            ledger: nil)
-        let seen = try await SuiteConnection.with(stage.layout) { connection in
+            plan: plan, people: people, queue: queue, transport: .http(server: target.server, authorities: target.authorities),
+            duration: nil, log: nil)
+        let seen = try await SuiteConnection.with(target.layout) { connection in
             let emergency = try await emergency(of: people[0], hearts, connection)
             try await drain(queue, people, hearts)
             try await show(emergency, connection)
@@ -48,7 +48,7 @@ struct DemoPlay: Sendable {
         }
         try judge(seen, hearts.meter.now)
         try await PersonStory(
-            client: PeopleClient(consent: stage.consent, ingest: stage.server, authorities: stage.authorities)
+            client: PeopleClient(consent: target.consent, ingest: target.server, authorities: target.authorities)
         ).run()
         DemoPlay.say("one person's course from registration to erasure held")
     }
@@ -73,7 +73,8 @@ struct DemoPlay: Sendable {
         for (number, person) in people.enumerated() {
             let (wakes, wake) = AsyncStream<Void>.makeStream()
             wake.finish()
-            try await LaneSender(lane: person.lane(number), token: person.token, queue: queue, transport: hearts.transport) { event in
+            try await QueueSender(partition: person.partition(number), token: person.token, queue: queue, transport: hearts.transport) {
+                event in
                 hearts.meter.change { $0.account.count(event) }
             }.run(wakes)
         }
@@ -97,11 +98,11 @@ struct DemoPlay: Sendable {
         for person in people {
             emergencies += try await connection.ask(ListEmergencies(person: person.person, limit: 100)).emergencies
         }
-        // A suite that ran before has other people's emergencies in its desk's ledger.
+        // A suite that ran before has other people's emergencies in its desk's log.
         let ours = emergencies.map(\.emergency.description)
-        let ledger = try DeskLedger.read(stage.deskLedger).filter { entry in ours.contains { entry.messageId.hasPrefix($0) } }
+        let log = try DeskLog.read(target.deskLog).filter { entry in ours.contains { entry.messageId.hasPrefix($0) } }
         return DemoEvidence(
-            failing: people[0].person, healthy: people[1].person, emergencies: emergencies, deskLedger: ledger,
+            failing: people[0].person, healthy: people[1].person, emergencies: emergencies, deskLog: log,
             audit: try await connection.ask(VerifyAudit()), waiting: queue.waiting, refused: hearts.meter.now.account.refused)
     }
 
@@ -112,7 +113,7 @@ struct DemoPlay: Sendable {
         guard claims.allSatisfy(\.holds) else {
             throw OperatorError(
                 .failed, "the demo did not hold what it claims",
-                mend: "run it with --verbose; the desk's ledger is \(stage.deskLedger.path)")
+                mend: "run it with --verbose; the desk's ledger is \(target.deskLog.path)")
         }
     }
 

@@ -7,7 +7,7 @@ struct DemoEvidence: Sendable {
     var failing: PersonID
     var healthy: PersonID
     var emergencies: [ListEmergencies.Entry]
-    var deskLedger: [DeskEntry]
+    var deskLog: [DeskEntry]
     var audit: VerifyAudit.Reply
     /// Entries that were sent and are not acknowledged.
     var waiting: Int
@@ -23,9 +23,9 @@ enum DemoVerdict {
         let ofFailing = evidence.emergencies.filter { $0.person == evidence.failing }
         let emergency = ofFailing.first
         let took = emergency.flatMap { one in one.acknowledgedAt.map { $0 - one.t0 } }
-        let alerts = evidence.deskLedger.filter { $0.kind == "alert" }
+        let alerts = evidence.deskLog.filter { $0.kind == "alert" }
         let belongs = emergency.map { one in
-            !alerts.isEmpty && evidence.deskLedger.allSatisfy { $0.messageId.hasPrefix(one.emergency.description) }
+            !alerts.isEmpty && evidence.deskLog.allSatisfy { $0.messageId.hasPrefix(one.emergency.description) }
         }
         return [
             ("exactly one emergency, of the failing heart", ofFailing.count == 1 && evidence.emergencies.count == 1),
@@ -33,7 +33,7 @@ enum DemoVerdict {
             ("the desk's ledger has one alert, of this emergency", Set(alerts.map(\.messageId)).count == 1 && belongs == true),
             (
                 "the desk verified every message with both signatures",
-                !evidence.deskLedger.isEmpty && evidence.deskLedger.allSatisfy { $0.verified && $0.v1 == true && $0.v1a == true }
+                !evidence.deskLog.isEmpty && evidence.deskLog.allSatisfy { $0.verified && $0.v1 == true && $0.v1a == true }
             ),
             ("repeats were the same bytes", Set(alerts.map(\.sha256)).count == 1),
             ("nobody was called for the healthy heart", !evidence.emergencies.contains { $0.person == evidence.healthy }),

@@ -30,7 +30,7 @@ struct OwnDemoSuite: Sendable {
         }
     }
 
-    func run(_ play: (DemoStage) async throws -> Void) async throws {
+    func run(_ play: (DemoTarget) async throws -> Void) async throws {
         let found = try FreePorts.find(7)
         let layout = SuiteLayout(data: folder.path, environment: ProcessInfo.processInfo.environment)
         var ports = SuitePorts()
@@ -60,12 +60,12 @@ struct OwnDemoSuite: Sendable {
             _ = try await DemoPlay.waiting("the suite was not ready", within: OwnDemoSuite.startBound) {
                 isReady.withLock { $0 } ? true : nil
             }
-            try await withDesk(layout, port: found[2]) { ledger in
+            try await withDesk(layout, port: found[2]) { deskLog in
                 try await play(
-                    DemoStage(
+                    DemoTarget(
                         layout: layout, server: "http://127.0.0.1:\(ports.ingestPort)",
                         consent: "http://127.0.0.1:\(ports.consentPort)", gateway: "http://127.0.0.1:\(ports.gatewayPort)",
-                        authorities: nil, deskLedger: ledger, client: layout.clientFolder("demo")))
+                        authorities: nil, deskLog: deskLog, client: layout.clientFolder("demo")))
             }
         } catch {
             supervisor.stop()
@@ -80,17 +80,17 @@ struct OwnDemoSuite: Sendable {
         say("the suite stopped cleanly")
     }
 
-    /// A desk in this process; `body` gets its ledger.
+    /// A desk in this process; `body` gets the file of its log.
     private func withDesk(_ layout: SuiteLayout, port: Int, _ body: (URL) async throws -> Void) async throws {
-        let ledger = try DeskLedger(folder.appendingPathComponent("desk-ledger.jsonl"))
+        let log = try DeskLog(folder.appendingPathComponent("desk-ledger.jsonl"))
         let desk = DeskService(
-            mode: .accept, keys: try DeskKeys.load(layout, secretFile: nil, publicKey: nil), ledger: ledger,
+            mode: .accept, keys: try DeskKeys.load(layout, secretFile: nil, publicKey: nil), log: log,
             show: { [say] in say("desk: \($0)") }, callBack: { _, _ in })
         let server = ServiceGroup(
             services: [desk.server(port: port)], logger: Logger(label: "trackme.demo") { _ in SwiftLogNoOpLogHandler() })
         let serving = Task { try await server.run() }
         defer { serving.cancel() }
-        try await body(ledger.file)
+        try await body(log.file)
         await server.triggerGracefulShutdown()
         try await serving.value
     }

@@ -61,14 +61,14 @@ struct PersonStory: Sendable {
         return polled.text("token") ?? ""
     }
 
-    private func upload(_ rate: Double, by watch: String, accepted: Double, _ said: String) async throws {
+    private func upload(_ rate: Double, by watch: String, accepted: Double, _ progress: String) async throws {
         let entries: [[String: Any]] = [["type": "heart-rate", "at": Timestamp.now.rfc3339, "value": rate]]
         let reply = try await DemoPlay.waiting("an upload was not taken as it should", within: Self.bound) {
             let reply = try await client.call("POST", .ingest, "/ingest/v1/entries", token: watch, body: entries)
             return reply.status == 200 && reply.number("accepted") == accepted ? reply : nil
         }
         _ = try reply.expecting(200, "uploading")
-        DemoPlay.say(said)
+        DemoPlay.say(progress)
     }
 
     private func see(_ rate: Double, _ token: String) async throws {
@@ -89,10 +89,10 @@ struct PersonStory: Sendable {
     }
 
     private func erase(_ somebody: DemoPerson, _ token: String, _ watch: String) async throws {
-        let wish = ["scope": "account"]
-        let wished = try await client.call("POST", .consent, "/consent/v1/erasures", token: token, body: wish)
+        let request = ["scope": "account"]
+        let requested = try await client.call("POST", .consent, "/consent/v1/erasures", token: token, body: request)
             .expecting(200, "asking for erasure")
-        let order = ["confirmation": wished.text("confirmation") ?? "", "password": somebody.password]
+        let order = ["confirmation": requested.text("confirmation") ?? "", "password": somebody.password]
         let ordered = try await client.call("POST", .consent, "/consent/v1/erasures/orders", token: token, body: order)
             .expecting(202, "ordering the erasure")
         let address = ordered.text("certificate") ?? ""

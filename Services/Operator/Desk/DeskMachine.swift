@@ -72,7 +72,7 @@ enum DeskReply: Hashable, Sendable {
     case bare(status: Int)
     case forged
     case silence
-    /// 401: the message is not from the suite; it was written to the ledger and nothing else.
+    /// 401: the message is not from the suite; it was written to the log and nothing else.
     case unauthorised
 }
 

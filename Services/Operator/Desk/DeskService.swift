@@ -1,4 +1,4 @@
-// The desk itself: verifies, writes its ledger, then answers as its mode says.
+// The desk itself: verifies, writes its log, then answers as its mode says.
 
 import Contracts
 import Foundation
@@ -24,7 +24,7 @@ struct DeskResponse: Sendable {
 actor DeskService {
     private var machine: DeskMachine
     private let keys: DeskKeys
-    private let ledger: DeskLedger
+    private let log: DeskLog
     /// Delivers a delayed acknowledgement.
     private let callBack: @Sendable (_ messageID: String, _ response: DeskResponse) async -> Void
     private let show: @Sendable (String) -> Void
@@ -34,14 +34,14 @@ actor DeskService {
     private static let silence = Duration.seconds(60)
 
     init(
-        mode: DeskMode, keys: DeskKeys, ledger: DeskLedger, show: @escaping @Sendable (String) -> Void,
+        mode: DeskMode, keys: DeskKeys, log: DeskLog, show: @escaping @Sendable (String) -> Void,
         callBack: @escaping @Sendable (_ messageID: String, _ response: DeskResponse) async -> Void
     ) {
         machine = DeskMachine(mode: mode)
-        (self.keys, self.ledger, self.show, self.callBack) = (keys, ledger, show, callBack)
+        (self.keys, self.log, self.show, self.callBack) = (keys, log, show, callBack)
     }
 
-    /// The ledger has the message before this returns. Throws where it cannot be written: the desk then must not acknowledge.
+    /// The log has the message before this returns. Throws where it cannot be written: the desk then must not acknowledge.
     func receive(_ message: DeskMessage) async throws -> DeskResponse {
         let now = Timestamp.now
         let signature = WebhookSignature(id: message.id, timestamp: message.timestamp, signatures: message.signatures)
@@ -53,7 +53,7 @@ actor DeskService {
             receivedAt: now, messageId: message.id, sha256: Hex.encode(Digest.sha256(message.body)),
             kind: verification.isVerified ? DeskService.kind(message.body) : "",
             verified: verification.isVerified, v1: verification.v1, v1a: verification.v1a, answer: reply.word, repeated: repeated)
-        try ledger.append(entry)
+        try log.append(entry)
         show(DeskService.line(entry, message.body))
         return try await respond(reply, to: message)
     }
@@ -139,7 +139,7 @@ actor DeskService {
 }
 
 extension DeskReply {
-    /// How the ledger names it.
+    /// How the log names it.
     var word: String {
         switch self {
         case .acknowledge(let result, _): result.rawValue

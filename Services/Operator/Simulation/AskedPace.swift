@@ -19,7 +19,7 @@ final class AskedPace: Sendable {
     }
 
     /// Every answer says how it is from now on.
-    func heard(_ event: UploadEvent) {
+    func received(_ event: UploadEvent) {
         guard case .acknowledged(_, let answer, _) = event else { return }
         let rate = answer.supervision?.measurementsPerSecond
         asked.withLock { $0 = rate.flatMap { $0 > 0 ? .seconds(1 / $0) : nil } }

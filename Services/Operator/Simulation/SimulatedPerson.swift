@@ -7,12 +7,12 @@ struct SimulatedPerson: Hashable, Sendable {
     var device: DeviceID
     var token: String
 
-    /// Names its lane in the queue; the number keeps a person's body the same from run to run.
-    func lane(_ number: Int) -> String { "\(number) \(person) \(device)" }
+    /// Names its partition in the queue; the number keeps a person's body the same from run to run.
+    func partition(_ number: Int) -> String { "\(number) \(person) \(device)" }
 
-    /// Reads what `lane` wrote.
-    init?(lane: String, token: String) {
-        let words = lane.split(separator: " ")
+    /// Reads what `partition` wrote.
+    init?(partition: String, token: String) {
+        let words = partition.split(separator: " ")
         guard words.count == 3, Int(words[0]) != nil, let person = PersonID(words[1]), let device = DeviceID(words[2]) else { return nil }
         (self.person, self.device, self.token) = (person, device, token)
     }
@@ -22,11 +22,11 @@ struct SimulatedPerson: Hashable, Sendable {
     }
 
     /// Those that a queue remembers, by number.
-    static func remembered(_ lanes: [String: String]) -> [Int: SimulatedPerson] {
+    static func remembered(_ partitions: [String: String]) -> [Int: SimulatedPerson] {
         var known: [Int: SimulatedPerson] = [:]
-        for (lane, token) in lanes {
-            guard let number = lane.split(separator: " ").first.flatMap({ Int($0) }) else { continue }
-            known[number] = SimulatedPerson(lane: lane, token: token)
+        for (partition, token) in partitions {
+            guard let number = partition.split(separator: " ").first.flatMap({ Int($0) }) else { continue }
+            known[number] = SimulatedPerson(partition: partition, token: token)
         }
         return known
     }

@@ -12,13 +12,13 @@ struct SimulationRun: Sendable {
     let transport: UploadTransport
     /// Nil: until the task is cancelled.
     let duration: Duration?
-    let ledger: SimulationLedger?
+    let log: SimulationLog?
     let meter = SimulationMeter()
 
     /// What waits after the last measurement is sent for so long at most; the rest stays for the next run.
     static let aftermath = Duration.seconds(20)
 
-    /// Ends after `duration` and the aftermath. Throws where the queue or the ledger cannot be written.
+    /// Ends after `duration` and the aftermath. Throws where the queue or the log cannot be written.
     func run() async throws {
         let clock = ContinuousClock()
         let (began, startedAt) = (clock.now, Timestamp.now)
@@ -33,17 +33,17 @@ struct SimulationRun: Sendable {
     private func live(
         _ wearable: Wearable, _ person: SimulatedPerson, began: ContinuousClock.Instant, startedAt: Timestamp
     ) async throws {
-        let lane = person.lane(wearable.number)
+        let partition = person.partition(wearable.number)
         let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let pace = AskedPace(usual: plan.interval)
-        let sender = LaneSender(lane: lane, token: person.token, queue: queue, transport: transport) { event in
-            pace.heard(event)
+        let sender = QueueSender(partition: partition, token: person.token, queue: queue, transport: transport) { event in
+            pace.received(event)
             note(event, person)
         }
         try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
                 defer { wake.finish() }
-                try await measure(wearable, person, lane: lane, pace, began: began, startedAt: startedAt) { wake.yield() }
+                try await measure(wearable, person, partition: partition, pace, began: began, startedAt: startedAt) { wake.yield() }
                 return true
             }
             group.addTask {
@@ -62,7 +62,7 @@ struct SimulationRun: Sendable {
     }
 
     private func measure(
-        _ wearable: Wearable, _ person: SimulatedPerson, lane: String, _ pace: AskedPace, began: ContinuousClock.Instant,
+        _ wearable: Wearable, _ person: SimulatedPerson, partition: String, _ pace: AskedPace, began: ContinuousClock.Instant,
         startedAt: Timestamp, wake: @Sendable () -> Void
     ) async throws {
         var wearable = wearable
@@ -78,10 +78,10 @@ struct SimulationRun: Sendable {
             let at = startedAt + phase + elapsed
             let measurement = wearable.measure(at: at, elapsed: elapsed, interval: pace.interval)
             if let metric = measurement.breach {
-                try ledger?.breach(of: metric, person.person, at: at)
+                try log?.breach(of: metric, person.person, at: at)
                 meter.change { $0.breaches += 1 }
             }
-            try queue.append(measurement.samples.map { try UploadBody.entry($0) }, to: lane)
+            try queue.append(measurement.samples.map { try UploadBody.entry($0) }, to: partition)
             meter.change { $0.measured += measurement.samples.count }
             wake()
             elapsed += pace.interval
@@ -93,9 +93,9 @@ struct SimulationRun: Sendable {
             figures.account.count(event)
             if case .acknowledged(_, _, let took) = event { figures.latency.add(took) }
         }
-        guard case .acknowledged(let batch, let answer, _) = event, let ledger else { return }
+        guard case .acknowledged(let batch, let answer, _) = event, let log else { return }
         do {
-            try ledger.acknowledged(batch, answer, person: person.person, at: .now)
+            try log.acknowledged(batch, answer, person: person.person, at: .now)
         } catch {
             Console.shared.complain("the ledger cannot be written: \(FileTrouble.text(error) ?? "\(error)")")
         }

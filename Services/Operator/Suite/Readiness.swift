@@ -6,7 +6,7 @@ import Outbound
 
 struct Readiness: Sendable {
     private let sender: HTTPSender
-    private static let patience = Duration.seconds(1)
+    private static let timeout = Duration.seconds(1)
 
     /// - Parameter authorities: PEM file of those who sign certificates; nil for the system's.
     init(authorities: String? = nil) {
@@ -58,6 +58,6 @@ struct Readiness: Sendable {
     private func status(_ url: String) async -> Int? { await answer(url)?.status }
 
     private func answer(_ url: String) async -> OutboundResponse? {
-        try? await sender.send(OutboundRequest(url: url, timeout: Readiness.patience, connectTimeout: Readiness.patience))
+        try? await sender.send(OutboundRequest(url: url, timeout: Readiness.timeout, connectTimeout: Readiness.timeout))
     }
 }

@@ -46,7 +46,7 @@ actor SuiteConnection {
         }
     }
 
-    /// - Parameter deadline: of each attempt; a question that takes long by nature is asked with more patience.
+    /// - Parameter deadline: of each attempt; a request that takes long by nature has a longer one.
     func ask<Request: BusRequest>(
         _ request: Request, deadline: Duration = SuiteConnection.deadline
     ) async throws(OperatorError) -> Request.Reply {
@@ -97,7 +97,7 @@ actor SuiteConnection {
     private func ask<Reply: Decodable>(_ method: String, _ request: some Encodable, at peer: Peer) async throws(OperatorError) -> Reply {
         let client = try await client(of: peer)
         do throws(Failure) {
-            guard let body = try? Methods.encode(request) else { throw Failure(.invalid, "the question cannot be written as JSON") }
+            guard let body = try? Methods.encode(request) else { throw Failure(.invalid, "the request cannot be written as JSON") }
             let answer = try await client.ask(
                 method: method, body: body, deadline: SuiteConnection.deadline, attempts: SuiteConnection.attempts)
             return try Methods.decode(Reply.self, answer)
@@ -125,7 +125,7 @@ actor SuiteConnection {
                 mend: "start the suite with `trackme up`, or see what `trackme doctor` says")
         case .forbidden, .unknownMethod:
             OperatorError(
-                .configuration, "\(peer) refuses this question (\(failure.reason))",
+                .configuration, "\(peer) refuses this request (\(failure.reason))",
                 mend: "trackme and \(peer) must be of one version and share one keys folder; see `trackme keys list`")
         case .invalid, .notFound, .conflict:
             OperatorError(.failed, "\(peer): \(failure.reason)", mend: "correct the command; --help shows an example")

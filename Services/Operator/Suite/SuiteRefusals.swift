@@ -16,7 +16,7 @@ final class SuiteRefusals: Sendable {
     }
 
     /// - Returns: the state of the suite in a line, where this notice has changed it.
-    func heard(_ notice: SupervisorNotice) -> String? {
+    func received(_ notice: SupervisorNotice) -> String? {
         reasons.withLock { reasons in
             switch notice {
             case .refused(let name, let reason, again: _): reasons[name] = reason

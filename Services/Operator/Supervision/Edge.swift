@@ -72,14 +72,14 @@ struct Edge: Sendable {
 
     private final class Certified: Sendable {
         /// A certificate that does not come has a cause that no waiting mends, such as a clock before its time: the suite is ready all the same.
-        private static let patience = Duration.seconds(10)
+        private static let timeout = Duration.seconds(10)
         let isCertified = Atomic(false)
         private let asked = Mutex<ContinuousClock.Instant?>(nil)
 
         func isOverdue(at now: ContinuousClock.Instant = .now) -> Bool {
             asked.withLock { asked in
                 asked = asked ?? now
-                return asked.map { now - $0 >= Self.patience } ?? false
+                return asked.map { now - $0 >= Self.timeout } ?? false
             }
         }
     }

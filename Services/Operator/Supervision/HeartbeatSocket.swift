@@ -22,8 +22,8 @@ final class HeartbeatSocket: Sendable {
         let description: String
     }
 
-    /// - Parameter heard: called on a thread of its own for each message, until `close`.
-    init(_ path: String, heard: @escaping @Sendable (Heartbeat.Message) -> Void) throws(Fault) {
+    /// - Parameter received: called on a thread of its own for each message, until `close`.
+    init(_ path: String, received: @escaping @Sendable (Heartbeat.Message) -> Void) throws(Fault) {
         self.path = path
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -52,7 +52,7 @@ final class HeartbeatSocket: Sendable {
                 // An empty datagram reads as the end does, and says nothing: whoever sends one must not cost a service its watch.
                 guard count >= 0, !isClosed.isSet.load(ordering: .acquiring) else { break }
                 let lines = String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n")
-                for message in lines.compactMap({ Heartbeat.Message(rawValue: String($0)) }) { heard(message) }
+                for message in lines.compactMap({ Heartbeat.Message(rawValue: String($0)) }) { received(message) }
             }
             Foundation.close(descriptor)
         }

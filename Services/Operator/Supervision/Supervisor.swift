@@ -34,7 +34,7 @@ struct Supervisor: Sendable {
         case exited(String, ChildStatus, complaint: String)
         case asked(String)
         case answered(String, isReady: Bool)
-        case heard(String, ServiceKit.Heartbeat.Message, life: Int)
+        case received(String, ServiceKit.Heartbeat.Message, life: Int)
         case ticked
         case stopRequested
     }
@@ -134,9 +134,9 @@ struct Supervisor: Sendable {
                 case .asked(let name): machine.asked(name, at: now)
                 case .answered(let name, let isReady):
                     perform(machine.answered(name, isReady: isReady, at: now), &children, &outcome)
-                case .heard(let name, let message, let life) where children.running[name]?.life == life:
-                    perform(machine.heard(name, hasStarted: message == .ready, at: now), &children, &outcome)
-                case .heard: break
+                case .received(let name, let message, let life) where children.running[name]?.life == life:
+                    perform(machine.received(name, hasStarted: message == .ready, at: now), &children, &outcome)
+                case .received: break
                 case .ticked:
                     for part in parts where part.isDoor {
                         if Self.hasWorked(&children.running[part.name]) { machine.worked(part.name, at: now) }
@@ -165,7 +165,7 @@ struct Supervisor: Sendable {
                 children.running[name] = start(name, isFirst: children.begun.insert(name).inserted)
             case .terminate(let name): children.running[name]?.process.signal(SIGTERM)
             case .kill(let name): children.running[name]?.process.signal(SIGKILL)
-            case .say(let what): notice(what)
+            case .report(let what): notice(what)
             case .finished(let status): outcome = status
             }
         }
@@ -178,7 +178,7 @@ struct Supervisor: Sendable {
         let socket: HeartbeatSocket?
         do {
             socket = try part.heartbeat.map { path throws(HeartbeatSocket.Fault) in
-                try HeartbeatSocket(path) { happened.yield(.heard(name, $0, life: life)) }
+                try HeartbeatSocket(path) { happened.yield(.received(name, $0, life: life)) }
             }
         } catch {
             happened.yield(.exited(name, .couldNotStart("\(error)"), complaint: ""))

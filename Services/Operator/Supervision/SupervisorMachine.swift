@@ -7,7 +7,7 @@ enum SupervisorAction: Hashable, Sendable {
     case terminate(String)
     /// It did not exit within its bound.
     case kill(String)
-    case say(SupervisorNotice)
+    case report(SupervisorNotice)
     /// Everything has exited; the supervisor's own exit code.
     case finished(ExitStatus)
 }
@@ -100,22 +100,22 @@ struct SupervisorMachine: Sendable {
         var askedAt: Duration?
         /// Since it runs: when it was started, and when its last heartbeat came.
         var startedAt = Duration.zero
-        var heardAt: Duration?
+        var lastHeartbeatAt: Duration?
         var wasReady = false
         /// Whether it sends heartbeats.
-        var wasHeard = false
+        var sendsHeartbeats = false
         /// Since it runs: whether it said that it has started, or that it is ready.
         var hasStarted = false
-        var toldOfLoop = false
+        var reportedLoop = false
         /// Until it has started again.
         var refusal: Refusal?
 
         var isReady: Bool { state == .running && answeredAt != nil }
         /// Whether the others go on without it.
-        var isMissing: Bool { refusal != nil || toldOfLoop && !isReady }
+        var isMissing: Bool { refusal != nil || reportedLoop && !isReady }
 
         mutating func runs(from now: Duration) {
-            (state, startedAt, answeredAt, askedAt, heardAt, hasStarted) = (.running, now, nil, nil, nil, false)
+            (state, startedAt, answeredAt, askedAt, lastHeartbeatAt, hasStarted) = (.running, now, nil, nil, nil, false)
         }
     }
 
@@ -123,8 +123,8 @@ struct SupervisorMachine: Sendable {
     private var parts: [Part]
     private var lastTick = Duration.zero
     private var isStopping = false
-    private var toldReady = false
-    private var toldMissing = false
+    private var reportedReady = false
+    private var reportedMissing = false
     /// Whether a part that serves alone has ever started.
     private var hasServed = false
     private var outcome = ExitStatus.ok
@@ -171,15 +171,15 @@ struct SupervisorMachine: Sendable {
         parts[index].answeredAt = now
         let returned = before == nil && parts[index].wasReady
         parts[index].wasReady = true
-        return started(index) + (returned ? [.say(.readyAgain(name))] : []) + attendance()
+        return started(index) + (returned ? [.report(.readyAgain(name))] : []) + attendance()
     }
 
     /// A heartbeat of the part came.
     /// - Parameter hasStarted: whether it says that it has started: its settings and stores are sound.
-    mutating func heard(_ name: String, hasStarted: Bool = false, at now: Duration) -> [SupervisorAction] {
+    mutating func received(_ name: String, hasStarted: Bool = false, at now: Duration) -> [SupervisorAction] {
         guard let index = index(of: name), parts[index].state == .running else { return [] }
-        parts[index].heardAt = now
-        parts[index].wasHeard = true
+        parts[index].lastHeartbeatAt = now
+        parts[index].sendsHeartbeats = true
         return hasStarted ? started(index) + attendance() : []
     }
 
@@ -187,21 +187,22 @@ struct SupervisorMachine: Sendable {
         parts[index].hasStarted = true
         if parts[index].servesAlone { hasServed = true }
         defer { parts[index].refusal = nil }
-        return parts[index].refusal == nil ? [] : [.say(.mended(parts[index].name))]
+        return parts[index].refusal == nil ? [] : [.report(.mended(parts[index].name))]
     }
 
     /// What is to be said of all parts together, once.
     private mutating func attendance() -> [SupervisorAction] {
-        guard !isStopping, !toldReady else { return [] }
+        guard !isStopping, !reportedReady else { return [] }
         if parts.allSatisfy(\.isReady) {
-            toldReady = true
-            return [.say(.everythingIsReady)]
+            reportedReady = true
+            return [.report(.everythingIsReady)]
         }
         // Who waits for one that is missing is never ready, and has started all the same.
         let missing = parts.filter(\.isMissing)
-        guard !toldMissing, !missing.isEmpty, parts.allSatisfy({ $0.isMissing || $0.state == .running && $0.hasStarted }) else { return [] }
-        toldMissing = true
-        return [.say(.readyWithout(missing.map(\.name)))]
+        let haveOthersStarted = parts.allSatisfy { $0.isMissing || $0.state == .running && $0.hasStarted }
+        guard !reportedMissing, !missing.isEmpty, haveOthersStarted else { return [] }
+        reportedMissing = true
+        return [.report(.readyWithout(missing.map(\.name)))]
     }
 
     /// - Parameter complaint: what it wrote for people in this life.
@@ -215,14 +216,14 @@ struct SupervisorMachine: Sendable {
         parts[index].exits.removeAll { now - $0 >= limits.crashWindow }
         parts[index].exits.append(now)
         guard parts[index].exits.count >= limits.crashes else {
-            parts[index].toldOfLoop = false
+            parts[index].reportedLoop = false
             parts[index].runs(from: now)
-            return [.say(.restarting(name, status: status)), .start(name)]
+            return [.report(.restarting(name, status: status)), .start(name)]
         }
         parts[index].state = .pausing(until: now + limits.loopPause)
-        let isNews = !parts[index].toldOfLoop
-        parts[index].toldOfLoop = true
-        return (isNews ? [.say(.crashLoop(name, status: status))] : []) + attendance()
+        let mustReport = !parts[index].reportedLoop
+        parts[index].reportedLoop = true
+        return (mustReport ? [.report(.crashLoop(name, status: status))] : []) + attendance()
     }
 
     private mutating func refused(_ index: Int, _ reason: String, at now: Duration) -> [SupervisorAction] {
@@ -232,11 +233,11 @@ struct SupervisorMachine: Sendable {
         // Doubled no more often than a number can hold.
         parts[index].state = .pausing(until: now + min(limits.loopPause * (1 << min(refusal.count - 1, 16)), limits.refusalPause))
         let isEnd = !hasServed && parts.allSatisfy { $0.refusal != nil || !$0.servesAlone }
-        let isNews = before?.reason != reason || isEnd
-        let said = isNews ? [SupervisorAction.say(.refused(parts[index].name, reason: reason, again: !isEnd))] : []
-        guard isEnd else { return said + attendance() }
+        let mustReport = before?.reason != reason || isEnd
+        let notices = mustReport ? [SupervisorAction.report(.refused(parts[index].name, reason: reason, again: !isEnd))] : []
+        guard isEnd else { return notices + attendance() }
         outcome = .configuration
-        return said + stopRequested(at: now)
+        return notices + stopRequested(at: now)
     }
 
     mutating func stopRequested(at now: Duration) -> [SupervisorAction] {
@@ -261,7 +262,7 @@ struct SupervisorMachine: Sendable {
             let name = parts[index].name
             parts[index].answeredAt = parts[index].answeredAt.map { min(now, $0 + late) }
             parts[index].askedAt = parts[index].askedAt.map { min(now, $0 + late) }
-            parts[index].heardAt = parts[index].heardAt.map { min(now, $0 + late) }
+            parts[index].lastHeartbeatAt = parts[index].lastHeartbeatAt.map { min(now, $0 + late) }
             parts[index].startedAt = min(now, parts[index].startedAt + late)
             switch parts[index].state {
             case .pausing(let until) where now >= until:
@@ -269,11 +270,11 @@ struct SupervisorMachine: Sendable {
                 actions.append(.start(name))
             case .running where !isStopping && isSilent(parts[index], at: now):
                 parts[index].runs(from: now)
-                actions += [.say(.unresponsive(name)), .kill(name)]
+                actions += [.report(.unresponsive(name)), .kill(name)]
             case .stopping(let since, killed: false) where now - since >= limits.stopBound:
                 parts[index].state = .stopping(since: since, killed: true)
                 if outcome == .ok { outcome = .failed }
-                actions += [.say(.killed(name)), .kill(name)]
+                actions += [.report(.killed(name)), .kill(name)]
             default: break
             }
         }
@@ -286,9 +287,9 @@ struct SupervisorMachine: Sendable {
             if part.answeredAt == nil { return now - part.startedAt >= limits.hangBound }
             if let askedAt = part.askedAt, now - askedAt >= limits.silenceBound { return true }
         }
-        if let heardAt = part.heardAt {
-            if now - heardAt >= limits.silenceBound { return true }
-        } else if part.wasHeard, now - part.startedAt >= limits.firstBeatBound {
+        if let lastHeartbeatAt = part.lastHeartbeatAt {
+            if now - lastHeartbeatAt >= limits.silenceBound { return true }
+        } else if part.sendsHeartbeats, now - part.startedAt >= limits.firstBeatBound {
             return true
         }
         return part.answeredAt.map { now - $0 >= limits.hangBound } ?? false

@@ -1,4 +1,4 @@
-// The desk's own account of what it received: one JSON line per message, on the disk before the message is answered.
+// What the desk received (`--ledger`): one JSON line per message, on the disk before the message is answered.
 
 import Contracts
 import Foundation
@@ -20,8 +20,8 @@ struct DeskEntry: Codable, Hashable, Sendable {
     var repeated: Int
 }
 
-/// Append only; a line that a crash tore is passed over when it is read.
-final class DeskLedger: Sendable {
+/// Append only; a line that a crash tore is skipped when it is read.
+final class DeskLog: Sendable {
     let file: URL
     private let handle: Mutex<FileHandle>
 

@@ -4,7 +4,7 @@ import Contracts
 import Foundation
 import Synchronization
 
-/// One JSON line per fact. The ledger holds the values themselves, so it belongs outside the suite's data folder and is for
+/// One JSON line per fact. The log holds the values themselves, so it belongs outside the suite's data folder and is for
 /// simulated people only.
 ///
 ///     {"kind":"person","person":"per_…","device":"dev_…"}
@@ -12,7 +12,7 @@ import Synchronization
 ///     {"kind":"breach","person":"per_…","metric":"heart-rate","at":"…Z"}
 ///
 /// `result` is accepted, duplicate or rejected. Lines are written as the answers come; after `kill -9` the last may be torn.
-final class SimulationLedger: Sendable {
+final class SimulationLog: Sendable {
     private struct Line: Encodable {
         var kind: String
         var person: String
