@@ -1,4 +1,4 @@
-// Ingest put together, in the order in which its parts rest on one another.
+// Ingest assembled in the order of its dependencies.
 
 import Bus
 import Contracts
@@ -24,7 +24,7 @@ struct IngestAssembly: Assembly {
     }
 }
 
-/// The parts of the service.
+/// The service by its modules, so that tests can talk to them.
 struct IngestModule: Sendable {
     static let families: [StreamFamily] = [.samples, .devices, .accesses, .arrivals]
 
@@ -41,7 +41,7 @@ struct IngestModule: Sendable {
     var store: Store { opened.store }
     var keys: PersonKeys { opened.keys }
 
-    /// Streams and questions are open when this returns; HTTP opens when `services` run.
+    /// Streams and requests are served when this returns; HTTP opens when `services` run.
     init(_ settings: IngestSettings, on runtime: Runtime) async throws {
         opened = try await OpenedStore(on: runtime, applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations)
         let (store, answers, epoch) = (opened.store, opened.answers, opened.epoch)
@@ -62,13 +62,13 @@ struct IngestModule: Sendable {
             store: store, vault: vault, epoch: epoch, relay: try await opened.relay(of: .accesses), people: shared, on: runtime)
         let arrivals = ArrivalEventStore(people: shared, epoch: epoch, relay: try await opened.relay(of: .arrivals))
         let uploads = Uploads(
-            settings: settings, store: store, vault: vault, memory: memory, relay: sampleRelay, epoch: epoch, arrivalNews: arrivals,
+            settings: settings, store: store, vault: vault, memory: memory, relay: sampleRelay, epoch: epoch, arrivalEvents: arrivals,
             digests: try runtime.key("digests"), registry: registry, logger: runtime.logger)
         let readings = Readings(store: store, vault: vault, registry: registry, undeclaredInterval: settings.undeclaredInterval)
-        let news = SampleEventStore(vault: vault, logger: runtime.logger)
+        let samples = SampleEventStore(vault: vault, logger: runtime.logger)
         let streams = StreamSource(
             families: Self.families, store: store,
-            render: { db, row in StreamFamily.samples.streams.contains(row.stream) ? try news.render(db, row) : row.body },
+            render: { db, row in StreamFamily.samples.streams.contains(row.stream) ? try samples.render(db, row) : row.body },
             snapshot: { [devices] in try await devices.snapshot($0) })
         ownData = OwnDataModule(
             settings, uploads: uploads, readings: readings, people: people, registry: registry, answers: answers, on: runtime)
@@ -95,7 +95,7 @@ struct IngestModule: Sendable {
             .init(title: "TrackMe ingest", version: "1.0.0", summary: "Entries from devices, and back to their people.", prefix: "ingest"),
             routes: routes, store: store, tokens: deviceModule.tokens,
             remarks: { [damage = vault.damage] in
-                damage.count == 0 ? [] : ["\(damage.count) chunks of entries are damaged and are passed over"]
+                damage.count == 0 ? [] : ["\(damage.count) chunks of entries are damaged and are skipped"]
             }, authenticate: deviceModule.authenticate, recognise: deviceModule.authenticate,
             isEnded: { ($0.context as? KnownDevice)?.isEnded ?? false })
         upkeep = Upkeep(

@@ -10,7 +10,7 @@ struct IngestSettings: Sendable {
     let undeclaredInterval: Duration
     let upkeepInterval: Duration
     /// How long a commit may take before the upload's fresh entries are said provisionally.
-    let expressAfter: Duration
+    let fastPathAfter: Duration
     let pairingOffersPerHour: Int
     let pairingTriesPerHour: Int
     /// How old what a person types in may be (ING-09).
@@ -32,7 +32,7 @@ struct IngestSettings: Sendable {
         undeclaredInterval = reader.read(
             .seconds(
                 "ing.undeclared_interval_s", default: 60, in: 1...86_400, "Assumed between entries of a device that declared no interval."))
-        expressAfter = reader.read(
+        fastPathAfter = reader.read(
             .milliseconds(
                 "ing.express_after_ms", default: 5, in: 0...50,
                 "How long a commit may take before fresh entries are told to the SOS dispatcher provisionally."))

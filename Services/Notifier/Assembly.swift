@@ -1,4 +1,4 @@
-// Builds the notifier's parts in dependency order; `main` and tests use the same one.
+// Builds the notifier in dependency order; `main` and tests use the same one.
 
 import Bus
 import Contracts
@@ -26,7 +26,7 @@ enum NotifierAssembly: Assembly {
     }
 }
 
-/// The parts by name, so that tests can talk to them.
+/// The service by its modules, so that tests can talk to them.
 struct NotifierModule: Sendable {
     let store: MessageRepository
     let people: PersonRepository

@@ -1,4 +1,4 @@
-// Chunks that do not open any more: each takes only its own entries with it, is told to whoever reads, and to the operator.
+// Chunks that do not open any more: each takes only its own entries with it, is reported to whoever reads, and logged.
 
 import Contracts
 import Logging
@@ -20,17 +20,17 @@ final class DamagedPeriods: Sendable {
         found.withLock { $0.sorted { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) } }
     }
 
-    /// As a peer on the bus is told: no time outside the asked period; nil where there is nothing to tell.
-    func told(in period: Range<Int64>) -> [DamagedPeriod]? {
-        let told = all.compactMap { found -> DamagedPeriod? in
+    /// For a peer on the bus: no time outside the asked period; nil where there is nothing to report.
+    func reported(in period: Range<Int64>) -> [DamagedPeriod]? {
+        let periods = all.compactMap { found -> DamagedPeriod? in
             let (from, to) = (max(found.lowerBound, period.lowerBound), min(found.upperBound, period.upperBound - 1))
             return from <= to ? DamagedPeriod(from: Timestamp(milliseconds: from), to: Timestamp(milliseconds: to)) : nil
         }
-        return told.isEmpty ? nil : told
+        return periods.isEmpty ? nil : periods
     }
 }
 
-/// The damaged chunks that anybody has come across since the start: told once each in the log, counted for the alarm.
+/// The damaged chunks that anybody has come across since the start: each logged once, counted for the alarm.
 final class DamagedChunks: Sendable {
     private let known = Mutex<Set<Int64>>([])
     private let gauge = Gauge(label: "ingest_damaged_chunks")
@@ -48,7 +48,7 @@ final class DamagedChunks: Sendable {
         guard let count else { return }
         gauge.record(count)
         logger.error(
-            "a chunk of entries is damaged and is passed over: look at the disk; its entries are back once its device delivers them again",
+            "a chunk of entries is damaged and is skipped: check the disk; its entries return once its device delivers them again",
             metadata: ["chunk": "\(chunk.id)", "metric": "\(chunk.metric)"])
     }
 

@@ -6,12 +6,12 @@ import ServiceKit
 
 struct DeviceEndingStore: Sendable {
     let registry: DeviceRegistry
-    let news: DeviceEventStore
+    let events: DeviceEventStore
     let outbox: MessageOutbox
     private let table = DeviceStore()
 
-    init(registry: DeviceRegistry, news: DeviceEventStore, outbox: MessageOutbox) {
-        (self.registry, self.news, self.outbox) = (registry, news, outbox)
+    init(registry: DeviceRegistry, events: DeviceEventStore, outbox: MessageOutbox) {
+        (self.registry, self.events, self.outbox) = (registry, events, outbox)
     }
 
     /// Ends the device; nothing happens where it has ended already. Uploads behind this in the writer's queue find it ended.
@@ -19,7 +19,7 @@ struct DeviceEndingStore: Sendable {
         guard let known = try table.device(db, device), let household = try table.household(db, of: known.personNumber),
             try table.revoke(db, device, at: now), let row = try table.device(db, device)
         else { return }
-        try news.publish(db, row, at: now, trace: trace)
+        try events.publish(db, row, at: now, trace: trace)
         try handOn(db, device, of: household, at: now, trace: trace)
         registry.end(row.number)
     }
@@ -33,7 +33,7 @@ struct DeviceEndingStore: Sendable {
         for former in household.active where former.device != device {
             // A phone from which a vital sign comes from now on is watched as what measures it.
             guard let heir = try table.device(db, former.device), heir.mayDeliverVital != former.mayDeliverVital else { continue }
-            try news.publish(db, heir, at: now, trace: trace)
+            try events.publish(db, heir, at: now, trace: trace)
         }
         let language = registry.language(of: household.person)
         let what = moved.map { language == .italian ? $0.definition.italian : $0.definition.english }.joined(separator: ", ")

@@ -34,24 +34,24 @@ struct DeviceModule: Sendable {
             households, accounts: accounts, lookupKey: try runtime.lookupKey(for: "device-token"), startedAt: .now)
         let changes = HouseholdRepository(store: store, registry: registry)
         let people = People(store: store, vault: vault, registry: registry, households: changes)
-        let news = DeviceEventStore(epoch: epoch, relay: relay)
+        let events = DeviceEventStore(epoch: epoch, relay: relay)
         let outbox = try await MessageOutbox(in: store, on: runtime)
-        let ending = DeviceEndingStore(registry: registry, news: news, outbox: outbox)
+        let ending = DeviceEndingStore(registry: registry, events: events, outbox: outbox)
         let tokens = try TokenChecker(store: store, issuer: runtime.settings.publicOrigin)
         let service = DeviceService(
             store: store, vault: vault, registry: registry, households: changes, people: people, ending: ending, settings: settings,
             logger: logger)
         devices = Devices(
-            store: store, vault: vault, registry: registry, households: changes, answers: answers, news: news, ending: ending,
+            store: store, vault: vault, registry: registry, households: changes, answers: answers, events: events, ending: ending,
             logger: logger)
         pairings = Pairings(
             store: store, vault: vault, registry: registry, households: changes, people: people,
             pairingStore: PairingRepository(
-                offers: PairingSeals(key: try runtime.key("pairings")), vault: vault, news: news, ending: ending, outbox: outbox),
+                offers: PairingSeals(key: try runtime.key("pairings")), vault: vault, events: events, ending: ending, outbox: outbox),
             logger: logger)
         trackings = Trackings(registry: registry, households: changes, people: people, outbox: outbox)
         monitoring = Monitoring(
-            registry: registry, households: changes, people: people, service: service, news: news, outbox: outbox,
+            registry: registry, households: changes, people: people, service: service, events: events, outbox: outbox,
             supervision: Monitoring.asking(try await runtime.client(of: .sosDispatcher)), logger: logger)
         let erasure = IngestErasure(
             store: store, vault: vault, registry: registry,

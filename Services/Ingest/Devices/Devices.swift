@@ -20,18 +20,18 @@ struct Devices: Sendable {
     let registry: DeviceRegistry
     let households: HouseholdRepository
     let answers: StoredAnswers
-    let news: DeviceEventStore
+    let events: DeviceEventStore
     let logger: Logger
     private let table = DeviceStore()
     private let ending: DeviceEndingStore
 
     init(
         store: Store, vault: ChunkVault, registry: DeviceRegistry, households: HouseholdRepository, answers: StoredAnswers,
-        news: DeviceEventStore,
+        events: DeviceEventStore,
         ending: DeviceEndingStore, logger: Logger
     ) {
         (self.store, self.vault, self.registry, self.households) = (store, vault, registry, households)
-        (self.answers, self.news, self.ending, self.logger) = (answers, news, ending, logger)
+        (self.answers, self.events, self.ending, self.logger) = (answers, events, ending, logger)
     }
 
     /// Binds a sealed name to its device.
@@ -62,13 +62,13 @@ struct Devices: Sendable {
             intervalMs: request.intervalMs)
         try await households.change({ [table] db in
             try table.addPerson(db, person, enrolled: true, at: now)
-        }) { [table, answers, news] db, household in
+        }) { [table, answers, events] db, household in
             guard household.active.count < Self.perPerson else {
                 throw Failure(.conflict, "a person has at most \(Self.perPerson) active devices; revoke one first")
             }
             try table.add(db, new, of: household.number, at: now)
             guard let row = try table.device(db, reply.device) else { throw Failure(.internal, "the device was not stored") }
-            try news.publish(db, row, at: now, trace: asked.trace)
+            try events.publish(db, row, at: now, trace: asked.trace)
             try answers.remember(reply, to: asked, in: db)
         }
         logger.notice("a device was added", metadata: ["device": "\(reply.device)", "trace": "\(asked.trace)"])
@@ -113,6 +113,6 @@ struct Devices: Sendable {
         guard request.stream == DeviceEventStore.stream else {
             throw Failure(.invalid, "\(request.stream) keeps no state; newcomers start at its head")
         }
-        return try await store.read { [news] db in try news.snapshot(db, request) }
+        return try await store.read { [events] db in try events.snapshot(db, request) }
     }
 }

@@ -25,12 +25,12 @@ struct ArrivalEventStore: Sendable {
         let last: Int64
         let body: [UInt8]
 
-        fileprivate func tells(_ group: MetricGroup) -> Bool {
+        fileprivate func matches(_ group: MetricGroup) -> Bool {
             (metric, first, last) == (group.metric, group.first, group.last)
         }
     }
 
-    /// Before the writer's turn: what will most probably be said of an upload of the person.
+    /// Before the writer's turn: what will most probably be published of an upload of the person.
     func render(_ groups: [MetricGroup], of person: PersonID) throws -> [Rendered] {
         guard let types = people.types(of: person) else { return [] }
         return try groups.filter { types.contains($0.metric) }.map { group in
@@ -41,14 +41,14 @@ struct ArrivalEventStore: Sendable {
     /// - Parameter groups: what of the upload is new; none is empty.
     /// - Returns: what is to be published after the commit.
     func append(
-        _ db: Database, _ groups: [MetricGroup], of upload: ReadyUpload, _ news: inout StreamLog.Appending
+        _ db: Database, _ groups: [MetricGroup], of upload: ReadyUpload, _ appending: inout StreamLog.Appending
     ) throws -> [EventRelay.Committed] {
         let person = upload.device.person
         guard !groups.isEmpty, let types = people.types(of: person) else { return [] }
         return try groups.filter { types.contains($0.metric) }.map { group in
-            let body = try upload.arrivals.first { $0.tells(group) }?.body ?? Self.payload(group)
+            let body = try upload.arrivals.first { $0.matches(group) }?.body ?? Self.payload(group)
             return try log.append(
-                db, in: &news, type: DataArrived.type, subject: person, payload: body, at: upload.receivedAt, trace: upload.trace)
+                db, in: &appending, type: DataArrived.type, subject: person, payload: body, at: upload.receivedAt, trace: upload.trace)
         }
     }
 

@@ -26,7 +26,7 @@ struct GranuleStore: Sendable {
         guard let number = try DeviceStore().personNumber(db, person) else { return (EntryColumns(), false, []) }
         let entries = ReadStore(vault: vault, person: person, number: number, key: key)
         let (granules, hasMore) = try GranuleStore(entries: entries, metric: metric, plan: plan, isBrief: isBrief).first(limit, db)
-        return (granules, hasMore, entries.damaged.told(in: plan.range) ?? [])
+        return (granules, hasMore, entries.damaged.reported(in: plan.range) ?? [])
     }
 
     /// The first steps that hold something, at most `limit` of them, and whether there are more.

@@ -30,7 +30,7 @@ struct Monitoring: Sendable {
     let households: HouseholdRepository
     let people: People
     let service: DeviceService
-    let news: DeviceEventStore
+    let events: DeviceEventStore
     let outbox: MessageOutbox
     /// Asks the dispatcher, briefly: nobody's pause waits for it.
     let supervision: @Sendable (PersonID) async -> SupervisionStatus
@@ -39,15 +39,15 @@ struct Monitoring: Sendable {
     private let devices = DeviceStore()
 
     init(
-        registry: DeviceRegistry, households: HouseholdRepository, people: People, service: DeviceService, news: DeviceEventStore,
+        registry: DeviceRegistry, households: HouseholdRepository, people: People, service: DeviceService, events: DeviceEventStore,
         outbox: MessageOutbox,
         supervision: @escaping @Sendable (PersonID) async -> SupervisionStatus, logger: Logger
     ) {
         (self.registry, self.households, self.people, self.service) = (registry, households, people, service)
-        (self.news, self.outbox, self.supervision, self.logger) = (news, outbox, supervision, logger)
+        (self.events, self.outbox, self.supervision, self.logger) = (events, outbox, supervision, logger)
     }
 
-    /// The question to the dispatcher with the patience of somebody who waits before a screen.
+    /// The request to the dispatcher, within the time that somebody waits before a screen.
     static func asking(_ dispatcher: BusClient) -> @Sendable (PersonID) async -> SupervisionStatus {
         { person in SupervisionStatus(try? await dispatcher.ask(ReadSupervision(person: person), attempts: 2)) }
     }
@@ -59,15 +59,15 @@ struct Monitoring: Sendable {
         return answer(of: person, supervision: await supervision(person), at: now)
     }
 
-    /// Saying it again is the same as once: a pause goes on from when it began.
+    /// Repeating it is the same as once: a pause goes on from when it began.
     func pause(_ isPaused: Bool, by person: PersonID, at now: Timestamp, trace: String) async throws -> MonitoringAnswer {
         let number = try await people.number(of: person)
         let language = registry.language(of: person)
-        let isNew = try await households.change(number) { [pauses, news, outbox] db, household in
+        let isNew = try await households.change(number) { [pauses, events, outbox] db, household in
             let isChanged =
                 isPaused ? try pauses.begin(db, of: household.number, at: now) : try pauses.end(db, of: household.number, at: now)
             guard isChanged else { return false }
-            try news.publish(db, MonitoringState(person: person, paused: isPaused), at: now, trace: trace)
+            try events.publish(db, MonitoringState(person: person, paused: isPaused), at: now, trace: trace)
             guard isPaused else { return true }
             try outbox.enqueue(
                 db,
@@ -101,21 +101,21 @@ struct Monitoring: Sendable {
     // MARK: Devices
 
     /// What the device says of itself; what it does not mention stays as it was.
-    func report(_ said: ConditionReport, of device: KnownDevice, at now: Timestamp, trace: String) async throws -> MonitoringAnswer {
-        try await households.change(device.personNumber) { [devices, news] db, household in
+    func report(_ sent: ConditionReport, of device: KnownDevice, at now: Timestamp, trace: String) async throws -> MonitoringAnswer {
+        try await households.change(device.personNumber) { [devices, events] db, household in
             guard let row = household.device(device.device) else { throw Problem.unauthorised }
             var condition = row.condition
-            condition.charging = said.charging ?? condition.charging
-            condition.worn = said.worn ?? condition.worn
-            condition.battery = said.battery ?? condition.battery
-            condition.fastestIntervalMs = said.fastestIntervalMs ?? condition.fastestIntervalMs
+            condition.charging = sent.charging ?? condition.charging
+            condition.worn = sent.worn ?? condition.worn
+            condition.battery = sent.battery ?? condition.battery
+            condition.fastestIntervalMs = sent.fastestIntervalMs ?? condition.fastestIntervalMs
             condition.at = now
             try devices.setCondition(db, device.device, condition)
-            if let interval = said.intervalMs, interval != row.intervalMs { try devices.setInterval(db, device.device, interval) }
+            if let interval = sent.intervalMs, interval != row.intervalMs { try devices.setInterval(db, device.device, interval) }
             guard let changed = try devices.device(db, device.device),
                 changed.intervalMs != row.intervalMs || changed.isStoppedByCharging != row.isStoppedByCharging
             else { return }
-            try news.publish(db, changed, at: now, trace: trace)
+            try events.publish(db, changed, at: now, trace: trace)
         }
         return answer(of: device.person, supervision: await supervision(device.person), at: now)
     }

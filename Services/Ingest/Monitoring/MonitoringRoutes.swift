@@ -52,11 +52,11 @@ struct MonitoringRoutes: Sendable {
         ) { exchange in
             let device = try IngestDoor.device(exchange)
             try limiter.admit(device.number)
-            let said = try await exchange.json(ConditionReport.self)
+            let condition = try await exchange.json(ConditionReport.self)
             return try await IngestDoor.answering {
                 try .json(
                     try await monitoring.report(
-                        said, of: device, at: exchange.receivedAt, trace: String(exchange.requestID.prefix(32))))
+                        condition, of: device, at: exchange.receivedAt, trace: String(exchange.requestID.prefix(32))))
             }
         }
     }

@@ -33,12 +33,12 @@ enum OwnDataDoor {
         return codes.isEmpty ? nil : metrics
     }
 
-    /// - Parameter unless: what the period is where `from` is not told, in ms before its end; nil where it must be told.
+    /// - Parameter unless: what the period is where `from` is not given, in ms before its end; nil where it must be given.
     static func filter(_ exchange: Exchange, unless usual: Int64? = nil) throws(Problem) -> DataFilter {
         let to = try exchange.queryTime("to")?.milliseconds ?? (exchange.receivedAt + UploadLimits.furthestFuture).milliseconds
-        let told = try exchange.queryTime("from")?.milliseconds
-        if told == nil, usual == nil { _ = try exchange.required("from", told) }
-        let from = told ?? max(0, to - (usual ?? 0))
+        let given = try exchange.queryTime("from")?.milliseconds
+        if given == nil, usual == nil { _ = try exchange.required("from", given) }
+        let from = given ?? max(0, to - (usual ?? 0))
         guard from <= to else {
             throw .invalidParameters([
                 .init(pointer: "query:from", .after("to")), .init(pointer: "query:to", .before("from")),

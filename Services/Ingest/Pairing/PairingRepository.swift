@@ -45,14 +45,14 @@ struct PairingSeals: Sendable {
 struct PairingRepository: Sendable {
     let offers: PairingSeals
     let vault: ChunkVault
-    let news: DeviceEventStore
+    let events: DeviceEventStore
     let ending: DeviceEndingStore
     let outbox: MessageOutbox
     private let table = PairingStore()
     private let devices = DeviceStore()
 
-    init(offers: PairingSeals, vault: ChunkVault, news: DeviceEventStore, ending: DeviceEndingStore, outbox: MessageOutbox) {
-        (self.offers, self.vault, self.news, self.ending, self.outbox) = (offers, vault, news, ending, outbox)
+    init(offers: PairingSeals, vault: ChunkVault, events: DeviceEventStore, ending: DeviceEndingStore, outbox: MessageOutbox) {
+        (self.offers, self.vault, self.events, self.ending, self.outbox) = (offers, vault, events, ending, outbox)
     }
 
     /// Counts the number, and where it is right makes the device the person's, all in this transaction.
@@ -109,7 +109,7 @@ struct PairingRepository: Sendable {
             origin: .paired, measures: source.measures, tracking: tracking)
         try devices.add(db, new, of: household.number, at: request.at)
         guard let stored = try devices.device(db, request.device) else { throw Failure(.internal, "the device was not stored") }
-        try news.publish(db, stored, at: request.at, trace: request.trace)
+        try events.publish(db, stored, at: request.at, trace: request.trace)
         if let old = request.replaces { try ending.end(db, old, at: request.at, trace: request.trace) }
         try outbox.enqueue(
             db,

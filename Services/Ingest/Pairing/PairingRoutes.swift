@@ -13,8 +13,8 @@ struct PairingRoutes: Sendable {
     /// Of everybody: expected guesses stay few however many addresses somebody has.
     let allTries: RateLimiter<Int>
     let polls: RateLimiter<PairingID>
-    /// Per person: how often the phone may look around.
-    let looks: RateLimiter<PersonID>
+    /// Per person: how often the phone may search for offers.
+    let searches: RateLimiter<PersonID>
 
     static let triesPerMinute = 100.0
     static let pollsPerSecond = 2.0
@@ -25,7 +25,7 @@ struct PairingRoutes: Sendable {
         (offers, tries) = (hourly(settings.pairingOffersPerHour), hourly(settings.pairingTriesPerHour))
         allTries = RateLimiter(rate: Self.triesPerMinute / 60, burst: Self.triesPerMinute)
         polls = RateLimiter(rate: Self.pollsPerSecond, burst: Self.pollsPerSecond * 5)
-        looks = RateLimiter(rate: Self.pollsPerSecond, burst: Self.pollsPerSecond * 5)
+        searches = RateLimiter(rate: Self.pollsPerSecond, burst: Self.pollsPerSecond * 5)
     }
 
     var all: [Route] { [offer, poll, withdraw, nearby, confirm, leave] }
@@ -100,7 +100,7 @@ struct PairingRoutes: Sendable {
             ],
             answers: [.json(200, "Offers that wait", Page<PairingItem>.self)], isRateLimited: true
         ) { exchange in
-            try looks.admit(exchange.person)
+            try searches.admit(exchange.person)
             let named = try exchange.queryValues("pairing")
             let ids = named.compactMap { PairingID($0) }
             guard ids.count == named.count, (1...Pairings.mostNearby).contains(ids.count) else {

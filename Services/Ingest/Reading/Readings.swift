@@ -115,6 +115,6 @@ struct Readings: Sendable {
         else { return ReadLatest.Reply(samples: []) }
         let reader = Reader(person: request.person, number: number)
         let items = try await latest(of: reader, request.types)
-        return ReadLatest.Reply(samples: items.map(\.sample), damaged: reader.damaged.told(in: Int64.min..<Int64.max))
+        return ReadLatest.Reply(samples: items.map(\.sample), damaged: reader.damaged.reported(in: Int64.min..<Int64.max))
     }
 }

@@ -8,7 +8,7 @@ import Storage
 
 struct TransferService: Sendable {
     /// Polls in case a wake-up was lost; what is kept for hours expires soon enough.
-    private static let look = Duration.seconds(60)
+    private static let pollInterval = Duration.seconds(60)
     /// After a fault of the store or the disk.
     private static let backoff = Backoff(.seconds(2), upTo: .seconds(2))
 
@@ -30,9 +30,9 @@ struct TransferService: Sendable {
     }
 
     private func work(_ kind: TransferKind) async throws {
-        let loop = WorkLoop(every: Self.look, signal: transfers.signal(of: kind), backoff: Self.backoff) { [logger] error in
+        let loop = WorkLoop(every: Self.pollInterval, signal: transfers.signal(of: kind), backoff: Self.backoff) { [logger] error in
             // The disk or the store has no room; the job stays where it is.
-            logger.warning("a transfer waits", metadata: ["kind": "\(kind)", "reason": "\(type(of: error))"])
+            logger.warning("a transfer failed; retrying", metadata: ["kind": "\(kind)", "reason": "\(type(of: error))"])
         }
         try await loop.run { try await workOff(kind) ? .atOnce : .whenWoken }
     }
@@ -40,7 +40,7 @@ struct TransferService: Sendable {
     /// One job; false where there was none.
     func workOff(_ kind: TransferKind) async throws -> Bool {
         let found = try await transfers.store.read { [transfers] db in
-            // Whose key is damaged has to wait until it is put back, and holds up nobody else.
+            // Whose key is damaged has to wait until it is restored, and holds up nobody else.
             try transfers.table.next(db, kind) { number in
                 try DeviceStore().person(db, number).map { try transfers.vault.isReachable($0) } ?? true
             }.map { row in (row, try DeviceStore().person(db, row.person)) }
@@ -111,8 +111,8 @@ struct TransferService: Sendable {
     // MARK: Expiring
 
     private func expire() async throws {
-        let loop = WorkLoop(every: Self.look) { [logger] error in
-            logger.warning("transfers cannot expire now", metadata: ["reason": "\(type(of: error))"])
+        let loop = WorkLoop(every: Self.pollInterval) { [logger] error in
+            logger.warning("expired transfers could not be removed; retrying", metadata: ["reason": "\(type(of: error))"])
         }
         try await loop.poll { try await expire(now: .now) }
     }

@@ -1,11 +1,11 @@
-// Looks through all chunks, so that damage is known before somebody asks for what it took.
+// Scans all chunks, so that damage is known before somebody asks for what it took.
 
 import Contracts
 import Sealing
 import ServiceKit
 import Storage
 
-/// Opens every chunk once a day, a few at a time, so that it takes a fiftieth of one core at most; begins anew at each start.
+/// Opens every chunk once a day, a few at a time, so that it takes a fiftieth of one core at most; starts over at each start.
 struct Scrub: Sendable {
     /// Chunks of one read.
     private static let step = 64
@@ -34,7 +34,7 @@ struct Scrub: Sendable {
         while true {
             let begun = ContinuousClock.now
             let from = after
-            let found = try await store.read { [vault] db in try ScrubStore(vault: vault).look(db, after: from, limit: Self.step) }
+            let found = try await store.read { [vault] db in try ScrubStore(vault: vault).scan(db, after: from, limit: Self.step) }
             damaged.formUnion(found.damaged)
             guard let last = found.last else { break }
             after = last

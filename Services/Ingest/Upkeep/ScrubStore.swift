@@ -8,8 +8,8 @@ import Storage
 struct ScrubStore: Sendable {
     let vault: ChunkVault
 
-    /// - Returns: the id of the last chunk that was looked at, nil where there is none left, and the ids of those that do not open.
-    func look(_ db: Database, after id: Int64, limit: Int) throws -> (last: Int64?, damaged: [Int64]) {
+    /// - Returns: the id of the last chunk that was scanned, nil where there is none left, and the ids of those that do not open.
+    func scan(_ db: Database, after id: Int64, limit: Int) throws -> (last: Int64?, damaged: [Int64]) {
         let rows = try db.all("SELECT id, person FROM chunks WHERE id > ? ORDER BY id LIMIT ?") { row in
             row.integer(id)
             row.integer(Int64(limit))
@@ -18,7 +18,7 @@ struct ScrubStore: Sendable {
         }
         var damaged: [Int64] = []
         for row in rows {
-            // Without a key there is nothing that could be read, and nothing that could be damaged. One that is damaged has been told.
+            // Without a key there is nothing that could be read, and nothing that could be damaged. One that is damaged has been logged.
             guard let person = try DeviceStore().person(db, row.person), let key = try vault.keys.usableKey(of: person),
                 let chunk = try vault.chunks.chunk(db, id: row.id)
             else { continue }

@@ -22,7 +22,7 @@ struct Upkeep: Sendable {
     private static let settledPerStep = 1000
     /// With so many waiting the index of times is filled before its turn: a start reads all that wait.
     private static let mostFresh = 100_000
-    private static let look = Duration.seconds(1)
+    private static let pollInterval = Duration.seconds(1)
     /// Days are merged when they have been over for so many: by then their log rows are mostly released.
     static let daysUntilMerging: Int64 = 4
 
@@ -38,7 +38,7 @@ struct Upkeep: Sendable {
     func run() async throws {
         var due = ContinuousClock.now + interval
         while true {
-            try await Task.sleep(for: min(interval, Self.look))
+            try await Task.sleep(for: min(interval, Self.pollInterval))
             do {
                 try await settleMany()
                 guard ContinuousClock.now >= due else { continue }
@@ -46,7 +46,7 @@ struct Upkeep: Sendable {
                 try await round(now: .now)
             } catch let error where !(error is CancellationError) && error as? StoreError != .closed {
                 // Full or busy: uploads come first, the next round is soon enough.
-                logger.warning("upkeep waits", metadata: ["reason": "\(type(of: error))"])
+                logger.warning("upkeep failed; retrying", metadata: ["reason": "\(type(of: error))"])
             }
         }
     }
@@ -97,11 +97,11 @@ struct Upkeep: Sendable {
         } while count == Self.chunksPerStep
     }
 
-    private func fulfil(_ duty: UpkeepStore.UpkeepJob, for keys: [DayKey]) async throws {
+    private func fulfil(_ job: UpkeepStore.UpkeepJob, for keys: [DayKey]) async throws {
         for start in stride(from: 0, to: keys.count, by: Self.daysPerStep) {
             let begun = ContinuousClock.now
             let some = Array(keys[start..<min(keys.count, start + Self.daysPerStep)])
-            let found = try await look(at: some, for: duty)
+            let found = try await find(at: some, for: job)
             guard !found.isEmpty else { continue }
             try await store.write { [steps, memory] db in
                 for work in found { try steps.carryOut(db, work, nextID: memory.nextChunk) }
@@ -111,17 +111,17 @@ struct Upkeep: Sendable {
         }
     }
 
-    /// A day that cannot be read is told to the operator and does not hold up the others.
-    private func look(at keys: [DayKey], for duty: UpkeepStore.UpkeepJob) async throws -> [DayWork] {
+    /// A day that cannot be read is logged and does not hold up the others.
+    private func find(at keys: [DayKey], for job: UpkeepStore.UpkeepJob) async throws -> [DayWork] {
         do {
-            return try await store.read { [steps] db in try steps.look(db, at: keys, for: duty) }
+            return try await store.read { [steps] db in try steps.find(db, at: keys, for: job) }
         } catch let error where error is CorruptBytes || error is SealingError || error is DamagedKey {
             guard keys.count == 1 else {
                 var found: [DayWork] = []
-                for key in keys { found += try await look(at: [key], for: duty) }
+                for key in keys { found += try await find(at: [key], for: job) }
                 return found
             }
-            // A damaged key is told once, not with each day.
+            // A damaged key is logged once, not with each day.
             if error is DamagedKey { return [] }
             logger.error(
                 "a day's chunks cannot be read",

@@ -6,7 +6,7 @@ import Sealing
 import ServiceKit
 import Storage
 
-/// What a look at one day found to be done; carried out in a transaction of its own, if the day is still as it was.
+/// What was found to be done for one day; carried out in a transaction of its own, if the day is still as it was.
 struct DayWork: Sendable {
     enum Kind: Sendable {
         /// Sealed minutes that hold every chunk up to `through`.
@@ -44,15 +44,15 @@ struct UpkeepStore: Sendable {
         return (person, secret)
     }
 
-    // MARK: Looking
+    // MARK: Finding
 
     enum UpkeepJob: Sendable {
         case summing, merging
     }
 
-    func look(_ db: Database, at keys: [DayKey], for duty: UpkeepJob) throws -> [DayWork] {
+    func find(_ db: Database, at keys: [DayKey], for job: UpkeepJob) throws -> [DayWork] {
         try keys.compactMap { key in
-            switch duty {
+            switch job {
             case .summing: try summing(db, key)
             case .merging: try merging(db, key)
             }
@@ -135,7 +135,7 @@ struct UpkeepStore: Sendable {
         if let owner = work.owner, !vault.keys.isCurrent(owner.secret, of: owner.person) { return }
         switch work.kind {
         case .keep(let minutes, let through):
-            // Chunks that came since the look keep the day dirty.
+            // Chunks that came since then keep the day dirty.
             let isDirty = try chunks.hasNewer(db, of: work.key.series, than: through)
             try days.keep(db, work.key, minutes: minutes, through: through, isDirty: isDirty)
         case .replace(let ids, let larger):

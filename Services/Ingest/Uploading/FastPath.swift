@@ -1,23 +1,23 @@
-// The way past a slow or refusing disk: what an alarm may depend on is said before it is stored (decision 0018).
+// The way past a slow or refusing disk: what an alarm may depend on is published before it is stored (decision 0018).
 
 import Contracts
 import ServiceKit
 import Synchronization
 
-/// Says the fresh entries of an upload provisionally when its commit takes too long or fails, and at once where an alarm is likely.
-/// The device is not answered by this: what is acknowledged is on disk, what is said here may never be.
+/// Publishes the fresh entries of an upload provisionally when its commit takes too long or fails, and at once where an alarm is likely.
+/// The device is not answered by this: what is acknowledged is on disk, what is published here may never be.
 final class FastPath: Sendable {
     /// Entries older than that when they came start no alarm anywhere.
     static let freshness = Duration.seconds(600)
 
-    /// From whom and when entries came: what is told with them.
+    /// From whom and when entries came: published with them.
     struct Arrival: Sendable {
         let device: KnownDevice
         let receivedAt: Timestamp
         let firstTriedAt: Timestamp?
         let trace: String
 
-        /// The earliest time that an alarm may still look at.
+        /// The earliest time that an alarm may still depend on.
         fileprivate var freshSince: Int64 { (receivedAt - FastPath.freshness).milliseconds }
     }
 
@@ -28,26 +28,26 @@ final class FastPath: Sendable {
         var isRunning = false
     }
 
-    private let patience: Duration
+    private let timeout: Duration
     private let relay: EventRelay
     private let epoch: String
     private let keys: PersonKeys
     private let memory: SeriesMemory
     private let state = Mutex(State())
 
-    /// - Parameter patience: how long a commit may take.
-    init(after patience: Duration, relay: EventRelay, epoch: String, keys: PersonKeys, memory: SeriesMemory) {
-        (self.patience, self.relay, self.epoch, self.keys, self.memory) = (patience, relay, epoch, keys, memory)
+    /// - Parameter timeout: how long a commit may take.
+    init(after timeout: Duration, relay: EventRelay, epoch: String, keys: PersonKeys, memory: SeriesMemory) {
+        (self.timeout, self.relay, self.epoch, self.keys, self.memory) = (timeout, relay, epoch, keys, memory)
     }
 
-    /// An upload that sets out for the disk; nil where nothing of it can matter to an alarm, or all of that has been said. Its end must
-    /// be told.
+    /// An upload that sets out for the disk; nil where nothing of it can matter to an alarm, or all of that has been published. Its
+    /// end must be reported.
     func watch(_ upload: ReadyUpload) -> PendingUpload? {
         // What is refused comes after what is stored of its upload: as the newer it would hide the rest, which supervision takes in order.
         defer { refused(upload.unstored, of: upload) }
         guard upload.isFresh else { return nil }
         if !upload.unstored.isEmpty || upload.plan.groups.contains(where: { isAlarming($0, of: upload) }) {
-            say(upload)
+            publish(upload)
             return nil
         }
         let pending = PendingUpload(upload, since: .now)
@@ -60,28 +60,28 @@ final class FastPath: Sendable {
         return pending
     }
 
-    /// The store would not have it, whyever: said now if it was not yet.
+    /// The store refused it, for whatever reason: published now if it was not yet.
     func refused(_ pending: PendingUpload) {
-        if pending.settle() { say(pending.upload) }
+        if pending.settle() { publish(pending.upload) }
     }
 
-    /// Nothing of it can be stored, as the person's key is damaged: what an alarm may look at is heard all the same.
+    /// Nothing of it can be stored, as the person's key is damaged: what an alarm may depend on is published even so.
     func unstorable(_ plan: UploadPlan, and unstored: [Sample], _ arrival: Arrival) {
         let since = arrival.freshSince
         var plan = plan
         plan.settle()
         if plan.groups.contains(where: { $0.isFresh(since) }) {
-            say(plan.inOrder.filter { $0.at.milliseconds >= since }, arrival, as: SamplesRecorded.provisionalType)
+            publish(plan.inOrder.filter { $0.at.milliseconds >= since }, arrival, as: SamplesRecorded.provisionalType)
         }
         let fresh = Self.fresh(unstored + plan.conflicting, since)
-        if !fresh.isEmpty { say(fresh, arrival, as: SamplesRecorded.refusedType) }
+        if !fresh.isEmpty { publish(fresh, arrival, as: SamplesRecorded.refusedType) }
     }
 
-    /// Says entries that may not be stored, but may be somebody's heart: no clock that is wrong and no other device's value of the same
-    /// instant keeps them from an alarm.
+    /// Publishes entries that may not be stored, but may be somebody's heart: neither a wrong clock nor another device's value of the
+    /// same instant keeps them from an alarm.
     func refused(_ samples: [Sample], of upload: ReadyUpload) {
         let fresh = Self.fresh(samples, upload.freshSince)
-        if !fresh.isEmpty { say(fresh, of: upload, as: SamplesRecorded.refusedType) }
+        if !fresh.isEmpty { publish(fresh, of: upload, as: SamplesRecorded.refusedType) }
     }
 
     private static func fresh(_ samples: [Sample], _ since: Int64) -> [Sample] {
@@ -108,31 +108,31 @@ final class FastPath: Sendable {
         }
     }
 
-    /// Nothing is known of the series yet, and nobody waits for the store to say it.
+    /// Nothing is known of the series yet, and the store is not asked, which would take time.
     private struct Unknown: Error {}
 
     private func run() async {
         while true {
             let now = ContinuousClock.now
-            let (late, next) = state.withLock { $0.take(at: now, patience) }
-            for pending in late where pending.settle() { say(pending.upload) }
+            let (late, next) = state.withLock { $0.take(at: now, timeout) }
+            for pending in late where pending.settle() { publish(pending.upload) }
             guard let next else { return }
             // Not for its own sake: until the commit that is the oldest by now has taken too long.
             try? await Task.sleep(until: next, tolerance: .zero)
         }
     }
 
-    private func say(_ upload: ReadyUpload) {
-        say(upload.plan.inOrder.filter { $0.at.milliseconds >= upload.freshSince }, of: upload, as: SamplesRecorded.provisionalType)
+    private func publish(_ upload: ReadyUpload) {
+        publish(upload.plan.inOrder.filter { $0.at.milliseconds >= upload.freshSince }, of: upload, as: SamplesRecorded.provisionalType)
     }
 
-    private func say(_ samples: [Sample], of upload: ReadyUpload, as type: String) {
-        // Nothing more is said of a person who was erased meanwhile.
+    private func publish(_ samples: [Sample], of upload: ReadyUpload, as type: String) {
+        // Nothing more is published of a person who was erased meanwhile.
         guard keys.isCurrent(upload.key, of: upload.device.person) else { return }
-        say(samples, upload.arrival, as: type)
+        publish(samples, upload.arrival, as: type)
     }
 
-    private func say(_ samples: [Sample], _ arrival: Arrival, as type: String) {
+    private func publish(_ samples: [Sample], _ arrival: Arrival, as type: String) {
         let device = arrival.device
         // Nor of a device that was removed.
         guard !device.isEnded else { return }
@@ -161,7 +161,7 @@ extension FastPath {
 
         fileprivate var isWaiting: Bool { !isSettled.load(ordering: .acquiring) }
 
-        /// Its commit has ended, or it has been said. True the first time.
+        /// Its commit has ended, or it has been published. True the first time.
         @discardableResult
         func settle() -> Bool {
             !isSettled.exchange(true, ordering: .acquiringAndReleasing)
@@ -172,18 +172,18 @@ extension FastPath {
 extension FastPath.State {
     /// Those whose commit has taken too long, and when the next one will have; nil where nobody waits.
     mutating func take(
-        at now: ContinuousClock.Instant, _ patience: Duration
+        at now: ContinuousClock.Instant, _ timeout: Duration
     ) -> (late: [FastPath.PendingUpload], next: ContinuousClock.Instant?) {
         var late: [FastPath.PendingUpload] = []
         while first < waiting.count {
             let pending = waiting[first]
             if pending.isWaiting {
-                guard pending.since + patience <= now else { break }
+                guard pending.since + timeout <= now else { break }
                 late.append(pending)
             }
             first += 1
         }
-        let next = first < waiting.count ? waiting[first].since + patience : nil
+        let next = first < waiting.count ? waiting[first].since + timeout : nil
         // Given up in bulk, so that taking one does not move the rest.
         if first == waiting.count || first >= 512 {
             waiting.removeFirst(first)

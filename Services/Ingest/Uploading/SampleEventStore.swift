@@ -16,13 +16,13 @@ struct SampleEventStore: Sendable {
     }
 
     /// The payload as it was published, byte for byte; nil where the person's key is gone. A row that cannot be read gives nil too,
-    /// and is told to the operator: one damaged chunk or key must not keep a dispatcher from everybody else's entries.
+    /// and is logged: one damaged chunk or key must not keep a dispatcher from everybody else's entries.
     func render(_ db: Database, _ row: StreamRow) throws -> [UInt8]? {
         do {
             return try rendered(db, row)
         } catch let error where error is CorruptBytes || error is SealingError || error is DamagedKey {
             logger.error(
-                "a row of the stream's log cannot be read and is passed over",
+                "a row of the stream's log cannot be read and is skipped",
                 metadata: ["stream": "\(row.stream)", "sequence": "\(row.sequence)", "error": "\(type(of: error))"])
             return nil
         }

@@ -114,7 +114,7 @@ final class UploadRepository: Sendable {
         (self.vault, self.memory, self.arrivals) = (vault, memory, arrivals)
     }
 
-    fileprivate func store(_ db: Database, _ upload: ReadyUpload, _ news: inout StreamLog.Appending) throws -> UploadOutcome {
+    fileprivate func store(_ db: Database, _ upload: ReadyUpload, _ appending: inout StreamLog.Appending) throws -> UploadOutcome {
         guard !upload.device.isEnded else { return .ended }
         // Sealed before the person's data were erased: nobody could open it any more.
         guard vault.keys.isCurrent(upload.key, of: upload.device.person) else { return .erased }
@@ -131,9 +131,9 @@ final class UploadRepository: Sendable {
         // Before anything is written.
         if let problem = upload.alongside?.refusal(plan.repetitions) { return .refused(problem) }
         let sealed = isChanged ? try plan.groups.map { try seal($0, upload) } : upload.chunks
-        let sequence = plan.groups.isEmpty ? nil : try insert(db, plan, sealed, upload, &news)
+        let sequence = plan.groups.isEmpty ? nil : try insert(db, plan, sealed, upload, &appending)
         let notes = try note(db, plan, sealed)
-        let said = try arrivals.append(db, plan.groups, of: upload, &news)
+        let published = try arrivals.append(db, plan.groups, of: upload, &appending)
         if let refused = upload.refused {
             try quarantine.add(
                 db, person: upload.device.personNumber, device: upload.device.number, receivedAt: upload.receivedAt,
@@ -146,7 +146,7 @@ final class UploadRepository: Sendable {
                 at: upload.receivedAt)
         }
         try upload.alongside?.run(db, plan.repetitions, plan.count)
-        return .stored(StoredUpload(plan: plan, isWhole: !isChanged, sequence: sequence, arrivals: said, notes: notes))
+        return .stored(StoredUpload(plan: plan, isWhole: !isChanged, sequence: sequence, arrivals: published, notes: notes))
     }
 
     func seal(_ group: MetricGroup, _ upload: ReadyUpload) throws -> SealedChunk {
@@ -213,13 +213,13 @@ final class UploadRepository: Sendable {
     // MARK: What is new
 
     private func insert(
-        _ db: Database, _ plan: UploadPlan, _ sealed: [SealedChunk], _ upload: ReadyUpload, _ news: inout StreamLog.Appending
+        _ db: Database, _ plan: UploadPlan, _ sealed: [SealedChunk], _ upload: ReadyUpload, _ appending: inout StreamLog.Appending
     ) throws -> Int64 {
         let ids = sealed.map { _ in memory.nextChunk() }
         let record = UploadRecord(
             device: upload.device.device, receivedAt: upload.receivedAt, firstTriedAt: upload.firstTriedAt,
             intervalMs: upload.device.intervalMs, chunks: ids, runs: plan.runs)
-        let sequence = try news.append(
+        let sequence = try appending.append(
             db, stream: upload.device.stream, type: SamplesRecorded.type, subject: upload.device.person,
             at: upload.receivedAt, trace: upload.trace, body: record.encoded())
         for (number, chunk) in sealed.enumerated() {
@@ -263,9 +263,9 @@ struct UploadBody: GatheredBody {
     }
 
     static func perform(_ bodies: [UploadBody], in database: Database) throws -> [UploadOutcome] {
-        var news = StreamLog.Appending()
-        let outcomes = try bodies.map { try $0.store.store(database, $0.upload, &news) }
-        try news.finish(database)
+        var appending = StreamLog.Appending()
+        let outcomes = try bodies.map { try $0.store.store(database, $0.upload, &appending) }
+        try appending.finish(database)
         return outcomes
     }
 

@@ -62,7 +62,7 @@ struct UploadRoutes: Sendable {
             try uploads.take(upload, origin) { outcome in
                 answer {
                     do {
-                        return try Self.said(try outcome())
+                        return try Self.answer(try outcome())
                     } catch {
                         throw IngestDoor.refusal(of: error)
                     }
@@ -77,7 +77,7 @@ struct UploadRoutes: Sendable {
     private func takeDocument(_ exchange: Exchange, _ origin: UploadOrigin) async throws -> HTTPAnswer {
         let wait = limiter.take(origin.device.number)
         let upload = try read(try await body(of: exchange, after: wait), origin, after: wait)
-        return try Self.said(await uploads.take(upload, origin))
+        return try Self.answer(await uploads.take(upload, origin))
     }
 
     /// - Parameter wait: until the device may come again; of one that has come too often no more is read than an urgent upload has.
@@ -108,7 +108,7 @@ struct UploadRoutes: Sendable {
         }
     }
 
-    private static func said(_ reply: UploadReply) throws(Problem) -> HTTPAnswer {
+    private static func answer(_ reply: UploadReply) throws(Problem) -> HTTPAnswer {
         switch reply {
         case .first(let answer): return .bytes(answer.json, contentType: MediaType.json)
         case .again(let json): return .bytes(json, contentType: MediaType.json).with(.idempotencyReplayed, "true")

@@ -50,20 +50,20 @@ final class Uploads: Sendable {
     let arrivals = Watchers<PersonID>(limit: HTTPLimits().streamsPerCaller)
     /// Who is in an alert: their devices are asked to measure more often.
     let alerted = AlertedPeople()
-    private let arrivalNews: ArrivalEventStore
+    private let arrivalEvents: ArrivalEventStore
     private let uploadStore: UploadRepository
-    private let express: FastPath
+    private let fastPath: FastPath
     private let meters = UploadMeters()
 
     init(
         settings: IngestSettings, store: Store, vault: ChunkVault, memory: SeriesMemory, relay: EventRelay, epoch: String,
-        arrivalNews: ArrivalEventStore, digests: SymmetricKey, registry: DeviceRegistry, logger: Logger
+        arrivalEvents: ArrivalEventStore, digests: SymmetricKey, registry: DeviceRegistry, logger: Logger
     ) {
-        self.arrivalNews = arrivalNews
+        self.arrivalEvents = arrivalEvents
         (self.settings, self.store, self.vault, self.relay) = (settings, store, vault, relay)
         (self.epoch, self.digests, self.registry, self.logger) = (epoch, digests, registry, logger)
-        uploadStore = UploadRepository(vault: vault, memory: memory, arrivals: arrivalNews)
-        express = FastPath(after: settings.expressAfter, relay: relay, epoch: epoch, keys: vault.keys, memory: memory)
+        uploadStore = UploadRepository(vault: vault, memory: memory, arrivals: arrivalEvents)
+        fastPath = FastPath(after: settings.fastPathAfter, relay: relay, epoch: epoch, keys: vault.keys, memory: memory)
     }
 
     // MARK: Reading
@@ -100,7 +100,7 @@ final class Uploads: Sendable {
         // While monitoring is paused nothing is kept in any form.
         upload.refusedCount = admission.isPaused ? 0 : scanned.refused.count
         let untracked = upload.scanned.admit(by: admission)
-        upload.scanned.unstored += unheard(untracked, origin)
+        upload.scanned.unstored += ofMissedTypes(untracked, origin)
         for refused in scanned.refused where !admission.isPaused {
             guard upload.refusedText.count + refused.range.count + 64 <= Self.quarantinedBytes else { break }
             upload.refusedText.append(contentsOf: "\(refused.fault.name)\t".utf8)
@@ -113,7 +113,7 @@ final class Uploads: Sendable {
 
     /// What of a parameter that another device is tracked for supervision hears all the same, since nothing comes from that one (decision
     /// 0012): it is refused and stored nowhere, but it may be somebody's heart.
-    private func unheard(_ untracked: [Sample], _ origin: UploadOrigin) -> [Sample] {
+    private func ofMissedTypes(_ untracked: [Sample], _ origin: UploadOrigin) -> [Sample] {
         guard !untracked.isEmpty else { return [] }
         let missed = Set(untracked.map(\.type)).filter {
             registry.isMissed($0, besides: origin.device, undeclared: settings.undeclaredInterval, at: origin.receivedAt)
@@ -129,7 +129,7 @@ final class Uploads: Sendable {
     /// - Parameter effect: happens in the same transaction as the upload; where it throws, nothing of either is stored.
     func take(_ upload: ReceivedUpload, _ origin: UploadOrigin, alongside effect: UploadEffect? = nil) async throws -> UploadReply {
         let ready = try prepare(upload, origin, alongside: effect)
-        let pending = express.watch(ready)
+        let pending = fastPath.watch(ready)
         let outcome: UploadOutcome
         do {
             outcome = try await store.write(UploadBody(uploadStore, ready))
@@ -148,7 +148,7 @@ final class Uploads: Sendable {
     ) throws {
         let ready = try prepare(upload, origin, alongside: nil)
         let scanned = upload.scanned
-        let pending = express.watch(ready)
+        let pending = fastPath.watch(ready)
         store.enqueue(UploadBody(uploadStore, ready)) { [self] outcome in
             switch outcome {
             case .success(let outcome):
@@ -163,7 +163,7 @@ final class Uploads: Sendable {
     private func taken(_ outcome: UploadOutcome, _ ready: ReadyUpload, _ pending: FastPath.PendingUpload?) {
         if case .otherBody = outcome {
             // A device that counts its keys anew after a restart is refused for a day, and heard.
-            if let pending { express.refused(pending) }
+            if let pending { fastPath.refused(pending) }
         } else {
             pending?.settle()
             publish(outcome, ready)
@@ -173,7 +173,7 @@ final class Uploads: Sendable {
     /// A disk that is full or sick refuses the device; whoever watches the person still hears what came (rescue fails open).
     private func arrived(_ pending: FastPath.PendingUpload?, _ error: any Error) {
         guard let pending else { return }
-        if error is StoreError { express.refused(pending) } else { pending.settle() }
+        if error is StoreError { fastPath.refused(pending) } else { pending.settle() }
     }
 
     private func reply(
@@ -212,7 +212,7 @@ final class Uploads: Sendable {
         } catch let damaged as DamagedKey {
             let arrival = FastPath.Arrival(
                 device: origin.device, receivedAt: origin.receivedAt, firstTriedAt: firstTriedAt, trace: origin.trace)
-            express.unstorable(plan, and: unstored, arrival)
+            fastPath.unstorable(plan, and: unstored, arrival)
             throw damaged
         }
         let chunks = try plan.groups.map {
@@ -231,7 +231,7 @@ final class Uploads: Sendable {
         return ReadyUpload(
             device: device, receivedAt: origin.receivedAt, firstTriedAt: firstTriedAt, trace: origin.trace, key: key, plan: plan,
             unstored: unstored, chunks: chunks,
-            payload: payload, arrivals: try arrivalNews.render(plan.groups, of: person), refused: refused,
+            payload: payload, arrivals: try arrivalEvents.render(plan.groups, of: person), refused: refused,
             repeatable: repeatable(upload, origin, key), alongside: effect)
     }
 
@@ -239,10 +239,10 @@ final class Uploads: Sendable {
     private func publish(_ outcome: UploadOutcome, _ ready: ReadyUpload) {
         guard case .stored(let stored) = outcome else { return }
         // After what was stored: of two values of one instant the one that counts is heard first.
-        defer { express.refused(stored.plan.conflicting, of: ready) }
+        defer { fastPath.refused(stored.plan.conflicting, of: ready) }
         guard let sequence = stored.sequence else { return }
         arrivals.notify(ready.device.person)
-        arrivalNews.publish(stored.arrivals)
+        arrivalEvents.publish(stored.arrivals)
         let device = ready.device
         let header = StreamHeader(
             stream: device.stream, epoch: epoch, sequence: sequence, head: sequence, type: SamplesRecorded.type, subject: device.subject,

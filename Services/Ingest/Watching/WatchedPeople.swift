@@ -59,7 +59,7 @@ struct WatchedPeople: Sendable {
         let page = found.prefix(limit).map(\.sample)
         return ReadHistory.Reply(
             times: page.map(\.at), values: page.map { $0.value ?? 0 }, next: found.count > limit ? found[limit].sample.at : nil,
-            damaged: entries.damaged.told(in: period))
+            damaged: entries.damaged.reported(in: period))
     }
 
     private func minutes(_ entries: ReadStore, _ metric: Metric, _ period: Range<Int64>) async throws -> ReadHistory.Reply {
@@ -72,6 +72,6 @@ struct WatchedPeople: Sendable {
         return ReadHistory.Reply(
             times: page.map { Timestamp(milliseconds: $0.start) }, values: page.map(\.aggregate.mean), least: page.map(\.aggregate.least),
             greatest: page.map(\.aggregate.greatest), counts: page.map(\.aggregate.count),
-            next: found.count > limit ? Timestamp(milliseconds: found[limit].start) : nil, damaged: entries.damaged.told(in: whole))
+            next: found.count > limit ? Timestamp(milliseconds: found[limit].start) : nil, damaged: entries.damaged.reported(in: whole))
     }
 }

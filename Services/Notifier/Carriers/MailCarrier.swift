@@ -33,7 +33,7 @@ struct MailCarrier: Carrier {
             switch error {
             case .notSent(let reason):
                 if reason == .logInRefused {
-                    logger.error("the mail server does not take the log-in: mail waits until notify.smtp_user and its password are right")
+                    logger.error("the mail server refuses the log-in: mail is not sent until notify.smtp_user and its password are right")
                 }
                 return .unreachable
             case .postponed: return .postponed

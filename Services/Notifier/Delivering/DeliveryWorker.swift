@@ -13,7 +13,7 @@ actor DeliveryWorker: Service {
     /// How long attempts under way are waited for at the end.
     private static let lastAttempts = Duration.seconds(5)
     /// Polls in case a wake-up was lost.
-    private static let look = Duration.seconds(5)
+    private static let pollInterval = Duration.seconds(5)
     /// Pause after the disk refused.
     private static let diskPause = Duration.seconds(1)
 
@@ -53,9 +53,10 @@ actor DeliveryWorker: Service {
 
     func run() async throws {
         let backoff = Backoff(DeliveryWorker.diskPause, upTo: DeliveryWorker.diskPause)
-        let loop = WorkLoop(every: DeliveryWorker.look, signal: wakeUp, backoff: backoff) { [channel, logger] error in
+        let loop = WorkLoop(every: DeliveryWorker.pollInterval, signal: wakeUp, backoff: backoff) { [channel, logger] error in
             logger.error(
-                "deliveries cannot be read or begun", metadata: ["channel": "\(channel.rawValue)", "reason": "\(type(of: error))"])
+                "deliveries could not be read or begun; retrying",
+                metadata: ["channel": "\(channel.rawValue)", "reason": "\(type(of: error))"])
         }
         // It ends by cancellation, or with a store that was closed; either way attempts that have begun may end.
         try? await cancelWhenGracefulShutdown { [self] in try await loop.run { try await self.round() } }
@@ -107,7 +108,7 @@ actor DeliveryWorker: Service {
                 return
             } catch {
                 // What came of it must not be forgotten; until it is stored, a restart would take it for unknown.
-                logger.error("an outcome cannot be stored", metadata: ["message": "\(claim.id.message)"])
+                logger.error("an outcome could not be stored; retrying", metadata: ["message": "\(claim.id.message)"])
                 guard (try? await Task.sleep(for: DeliveryWorker.diskPause)) != nil else { return }
             }
         }
@@ -160,11 +161,11 @@ actor DeliveryWorker: Service {
     /// Attempts that have begun may end; what is cut off is treated as unknown at the next start.
     private func finish() async {
         let tasks = Array(attempts.values)
-        let patience = Task {
+        let timeout = Task {
             try await Task.sleep(for: DeliveryWorker.lastAttempts)
             for task in tasks { task.cancel() }
         }
         for task in tasks { await task.value }
-        patience.cancel()
+        timeout.cancel()
     }
 }

@@ -7,10 +7,10 @@ import Storage
 import Synchronization
 
 final class Upkeep: Sendable {
-    private static let rhythm = Duration.seconds(1)
-    /// Rounds between looks at how much waits.
+    private static let pollInterval = Duration.seconds(1)
+    /// Rounds between measurements of how much waits.
     private static let roundsPerMeasure = 5
-    /// Rounds between looks for what is old.
+    /// Rounds between removals of what is old.
     private static let roundsPerExpiry = 3600
 
     private let store: MessageRepository
@@ -63,10 +63,10 @@ final class Upkeep: Sendable {
                 }
             } catch {
                 try Task.checkCancellation()
-                logger.error("upkeep failed and goes on", metadata: ["reason": "\(type(of: error))"])
+                logger.error("upkeep failed; retrying", metadata: ["reason": "\(type(of: error))"])
             }
             round += 1
-            try await Task.sleep(for: Upkeep.rhythm)
+            try await Task.sleep(for: Upkeep.pollInterval)
         }
     }
 

@@ -50,8 +50,8 @@ struct InboundRoutes: Sendable {
             answers: [Answer(204, "Taken"), .problem(401, "unauthorised")]
         ) { exchange in
             let body = try await signed.body(of: exchange)
-            let told = try await exchange.json(GatewayText.self, in: Data(body))
-            _ = try await take(InboundText(from: told.from, text: told.text))
+            let sent = try await exchange.json(GatewayText.self, in: Data(body))
+            _ = try await take(InboundText(from: sent.from, text: sent.text))
             return .empty()
         }
     }
@@ -67,7 +67,7 @@ struct InboundRoutes: Sendable {
     }
 }
 
-/// A text as the signed gateway tells it.
+/// A text as the signed gateway sends it.
 struct GatewayText: Codable, Sendable, Documented {
     var from: String
     var text: String

@@ -4,7 +4,7 @@ import Bus
 import Contracts
 import ServiceKit
 
-/// Keeps nothing: the provider asks again until it is told that the text was taken.
+/// Keeps nothing: the provider asks again until it is answered that the text was taken.
 actor InboundService {
     /// Of each attempt, at each of the two dispatchers.
     private static let deadline = Duration.seconds(1)
@@ -17,26 +17,26 @@ actor InboundService {
         self.runtime = runtime
     }
 
-    /// Returns what the text said; nil for one that is no acknowledgement.
+    /// Returns what the text means; nil for one that is no acknowledgement.
     func take(_ text: InboundText) async throws -> String? {
-        let question = AcknowledgeByCode(number: text.number, text: text.text)
+        let request = AcknowledgeByCode(number: text.number, text: text.text)
         do {
-            return try await ask(question, of: AcknowledgeByCode.owner)
+            return try await ask(request, of: AcknowledgeByCode.owner)
         } catch let failure as Failure where failure.isRetriable {
             // Whoever stands in for a dispatcher that does not answer calls the same services, and waits for the same codes.
             // A text that says nothing to it either may say something to the other: the provider is to come again.
-            guard let deputy = AcknowledgeByCode.owner.deputy, let said = try? await ask(question, of: deputy) else { throw failure }
-            return said
+            guard let deputy = AcknowledgeByCode.owner.deputy, let result = try? await ask(request, of: deputy) else { throw failure }
+            return result
         }
     }
 
-    private func ask(_ question: AcknowledgeByCode, of peer: Peer) async throws -> String? {
+    private func ask(_ request: AcknowledgeByCode, of peer: Peer) async throws -> String? {
         if clients[peer] == nil { clients[peer] = try await runtime.client(of: peer) }
-        return try await clients[peer]?.ask(question, deadline: InboundService.deadline, attempts: InboundService.attempts).result
+        return try await clients[peer]?.ask(request, deadline: InboundService.deadline, attempts: InboundService.attempts).result
     }
 }
 
-/// A text as a provider tells it.
+/// A text as a provider sends it.
 struct InboundText: Hashable, Sendable {
     /// Characters that are looked at.
     static let longest = 480

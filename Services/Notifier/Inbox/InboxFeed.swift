@@ -8,7 +8,7 @@ import ServiceKit
 /// Asked for one event after the other by one task.
 actor InboxFeed {
     /// Polls in case a wake-up was lost.
-    private static let look = Duration.seconds(30)
+    private static let pollInterval = Duration.seconds(30)
     /// Messages read at once.
     private static let page = 50
 
@@ -43,7 +43,7 @@ actor InboxFeed {
                 unread = count
                 return ServerEvent(event: "unread", data: try InboxFeed.json(UnreadCount(unread: count)))
             }
-            await watcher.wait(atMost: InboxFeed.look)
+            await watcher.wait(atMost: InboxFeed.pollInterval)
         }
         return nil
     }

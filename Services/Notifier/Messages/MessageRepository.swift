@@ -33,7 +33,7 @@ struct MessageRepository: Sendable {
     // MARK: Taking messages
 
     /// Durable when it returns. The same message again changes nothing.
-    /// - Parameter remember: stores the answer to the question in the same transaction.
+    /// - Parameter remember: stores the answer to the request in the same transaction.
     /// - Returns: whether it is new.
     /// - Throws: `Failure` (`conflict`) where another message has the id; `KeyDestroyed` where the person was erased.
     func accept(
@@ -116,7 +116,7 @@ struct MessageRepository: Sendable {
             let rest = try deliveries.due(db, channel, urgent: false, at: now, limit: min(others, limit - urgent.count))
             return try (urgent + rest).compactMap { id, due, recipient in
                 var delivery = due
-                if delivery.attempts == 0, let recipient, let wait = try patience(db, recipient, channel, perHour, at: now) {
+                if delivery.attempts == 0, let recipient, let wait = try rateLimitEnd(db, recipient, channel, perHour, at: now) {
                     delivery.nextAt = wait
                     try deliveries.update(db, id, delivery)
                     return nil
@@ -132,8 +132,8 @@ struct MessageRepository: Sendable {
         }
     }
 
-    /// Until when the address has had enough; nil where it has not.
-    private func patience(
+    /// When the address may get the next message; nil where its limit is not reached.
+    private func rateLimitEnd(
         _ db: Database, _ recipient: Data, _ channel: Channel, _ perHour: Int, at now: Timestamp
     ) throws -> Timestamp? {
         let hour = Duration.seconds(3600)
@@ -142,7 +142,7 @@ struct MessageRepository: Sendable {
         return oldest + hour
     }
 
-    /// Changes one delivery and says what is settled by it. `change` returns whether there is anything to store.
+    /// Changes one delivery and publishes what is settled by it. `change` returns whether there is anything to store.
     /// - Returns: the delivery as it is now; nil where it is gone.
     @discardableResult
     func change(
@@ -168,7 +168,7 @@ struct MessageRepository: Sendable {
         try await store.read { try deliveries.waiting($0) }
     }
 
-    /// Says what became of the message on the channel, once nothing more can become of it.
+    /// Publishes what became of the message on the channel, once nothing more can become of it.
     private func settle(
         _ db: Database, _ message: MessageID, _ channel: Channel, _ person: PersonID?, _ trace: String, at now: Timestamp
     ) throws {

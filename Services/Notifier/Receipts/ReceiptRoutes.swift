@@ -56,9 +56,9 @@ struct ReceiptRoutes: Sendable {
             ]
         ) { exchange in
             let body = try await signed.body(of: exchange)
-            guard let told = try? CheckedJSON.decode(GatewayReceipt.self, from: body), let message = MessageID(told.message),
-                let channel = Contracts.Channel(rawValue: told.channel), [.sms, .call].contains(channel),
-                let receipt = Delivery.Receipt(rawValue: told.receipt)
+            guard let sent = try? CheckedJSON.decode(GatewayReceipt.self, from: body), let message = MessageID(sent.message),
+                let channel = Contracts.Channel(rawValue: sent.channel), [.sms, .call].contains(channel),
+                let receipt = Delivery.Receipt(rawValue: sent.receipt)
             else { throw Problem.unknownReceipt }
             return try await InboxRoutes.answering {
                 guard try await service.take(receipt, of: message, on: channel, attempt: nil, from: GatewayProvider.name) else {
