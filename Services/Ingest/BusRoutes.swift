@@ -1,4 +1,4 @@
-// The doors of ingest on the bus: which question goes to whom.
+// The requests that ingest serves on the bus, and who handles them.
 
 import Bus
 import Contracts

@@ -1,4 +1,4 @@
-// What all doors of ingest ask of an exchange, and how they say what went wrong below them.
+// What all routes of ingest read from an exchange, and how errors below them become problems.
 
 import Contracts
 import HTTPKit
@@ -10,7 +10,7 @@ enum IngestDoor {
         return device
     }
 
-    /// ING-10: says why nothing of the device's person is recorded at all.
+    /// ING-10: names why nothing of the device's person is recorded at all.
     static func requireAcquisition(_ device: KnownDevice) throws(Problem) {
         if let bar = device.bar { throw bar.problem }
     }

@@ -1,4 +1,4 @@
-// The schema of ingest.db, step by step. Times are ms since 1970; whatever was measured or said by a person is sealed.
+// The schema of ingest.db, step by step. Times are ms since 1970; whatever was measured or entered by a person is sealed.
 
 import GRDB
 import ServiceKit

@@ -83,7 +83,7 @@ extension Problem {
 }
 
 extension Problem {
-    /// What a device is told that may deliver and not read (`PersonState.readersSince`).
+    /// The answer to a device that may deliver and not read (`PersonState.readersSince`).
     static let ofOldDevice = readingEnded.saying(
         "The account was taken back after this device was paired. It goes on delivering; pair it again, or log in, to read.",
         italian:

@@ -9,7 +9,7 @@ struct IngestSettings: Sendable {
     /// What coverage assumes of a device that declared no interval.
     let undeclaredInterval: Duration
     let upkeepInterval: Duration
-    /// How long a commit may take before the upload's fresh entries are said provisionally.
+    /// How long a commit may take before the upload's fresh entries are published provisionally.
     let fastPathAfter: Duration
     let pairingOffersPerHour: Int
     let pairingTriesPerHour: Int
@@ -19,7 +19,7 @@ struct IngestSettings: Sendable {
     let deviceReading: Duration
     /// Days with data that statistics need (MYD-09).
     let statistics: StatisticsRules
-    /// How old a value may be to say something about now (MYD-08).
+    /// How old a value may be to count for now (MYD-08).
     let recent: Duration
     let exportsPerDay: Int
     let exportsKept: Duration
@@ -35,7 +35,7 @@ struct IngestSettings: Sendable {
         fastPathAfter = reader.read(
             .milliseconds(
                 "ing.express_after_ms", default: 5, in: 0...50,
-                "How long a commit may take before fresh entries are told to the SOS dispatcher provisionally."))
+                "How long a commit may take before fresh entries are published to the SOS dispatcher provisionally."))
         pairingOffersPerHour = reader.read(
             .integer("ing.pairing_offers_per_h", default: 60, in: 1...100_000, "Devices that may offer themselves per hour and address."))
         pairingTriesPerHour = reader.read(

@@ -1,4 +1,4 @@
-// The door on the bus: messages in, their states out.
+// The route on the bus: messages in, their states out.
 
 import Bus
 import Contracts

@@ -1,4 +1,4 @@
-// What the doors of the signed gateway have in common: how it is known.
+// What the routes of the signed gateway have in common: how it is known.
 
 import Contracts
 import HTTPKit
@@ -13,7 +13,7 @@ struct SignedGateway: Sendable {
     /// Shared with it.
     let secret: WebhookSecret
 
-    /// - Parameter thing: what it tells, for the documentation.
+    /// - Parameter thing: what it sends, for the documentation.
     static func parameters(of thing: String) -> [Parameter] {
         [
             .header(WebhookSignature.idHeader, .string(length: 1...256), "The gateway's own id of the \(thing)."),

@@ -64,7 +64,7 @@ struct RestoreStories {
             try await suite.beat(55, from: watch)
             let emergency = try await suite.acknowledged(of: watch)
             #expect(emergency.emergency != old.emergency)
-            // Not on the express lane alone, which knows no sequences.
+            // Not on the fast path alone, which knows no sequences.
             try await eventually("the entry is heard in its place") {
                 try await suite.hasHeardAll(StreamFamily.samplesStream(of: watch.person), of: .ingest, by: .sosDispatcher)
             }

@@ -1,4 +1,4 @@
-// Workouts and runs (ING-18): what was said of them is stored, what they were is computed from the entries measured meanwhile.
+// Workouts and runs (ING-18): what was sent of them is stored, their figures are computed from the entries measured meanwhile.
 
 import Contracts
 import Foundation
@@ -50,8 +50,8 @@ struct Activities: Sendable {
 
     // MARK: Changing
 
-    /// An activity is told once by its times, so that telling it again is no second one.
-    /// - Parameter device: that told of it; nil where the person did.
+    /// An activity is known by its times, so that sending it again is no second one.
+    /// - Parameter device: that sent it; nil where the person did.
     func create(_ draft: ActivityDraft, of reader: Reader, device: Int64?) async throws -> Creation {
         let key = try vault.key(of: reader.person)
         let id = ActivityID.random()
@@ -103,7 +103,7 @@ struct Activities: Sendable {
         return (items, rows.count > limit ? items.last?.cursor : nil)
     }
 
-    /// The activity with what the entries measured during it say; nil where there is none.
+    /// The activity with the figures of the entries measured during it; nil where there is none.
     func find(_ activity: ActivityID, of reader: Reader) async throws -> (activity: KnownActivity, figures: ActivityFigures)? {
         guard let row = try await row(activity, of: reader) else { return nil }
         let figures = try await figures(

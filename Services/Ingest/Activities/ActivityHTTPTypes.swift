@@ -1,9 +1,9 @@
-// What is said of activities over HTTP.
+// HTTP bodies of activities.
 
 import Contracts
 import HTTPKit
 
-/// What a person or a device tells of an activity.
+/// What a person or a device sends of an activity.
 struct NewActivity: Codable, Sendable, Documented {
     var kind: String
     var name: String?

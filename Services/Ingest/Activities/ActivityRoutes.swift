@@ -1,4 +1,4 @@
-// The doors to activities: told by a person or a device, listed, opened with figures and path, deleted.
+// The routes to activities: sent by a person or a device, listed, opened with figures and path, deleted.
 
 import Contracts
 import HTTPKit

@@ -11,7 +11,7 @@ struct ActivityRow: Sendable {
     let activity: ActivityID
     let start: Timestamp
     let end: Timestamp
-    /// The number of the device that told of it; nil where the person did.
+    /// The number of the device that sent it; nil where the person did.
     let device: Int64?
     /// Kind and name, sealed under the person's key.
     let body: [UInt8]

@@ -1,4 +1,4 @@
-// The door at which a device hears how often it is to measure.
+// The route at which a device reads how often it is to measure.
 
 import Contracts
 import Foundation

@@ -1,4 +1,4 @@
-// SQL sentences about alerted people, as the SOS dispatcher tells of them; kept through restarts.
+// SQL sentences about alerted people, as the SOS dispatcher publishes them; kept through restarts.
 
 import Contracts
 import Foundation

@@ -13,7 +13,7 @@ struct AskedRate: Hashable, Codable, Sendable {
     }
 
     var state: State
-    /// At most what the device said it can do.
+    /// At most what the device reported that it can do.
     var measurementsPerSecond: Double?
 
     static let normal = AskedRate(state: .normal)
@@ -62,7 +62,7 @@ final class AlertedPeople: Sendable {
 }
 
 extension AskedRate {
-    /// - Parameter fastest: the shortest interval, in ms, that the device can do; nil where it did not say.
+    /// - Parameter fastest: the shortest interval, in ms, that the device can do; nil where it is not known.
     static func capped(_ rate: Double, fastest: Int64?) -> Double {
         min(rate, fastest.map { 1000 / Double(max(1, $0)) } ?? rate)
     }

@@ -78,7 +78,7 @@ extension ChunkStore {
 
     private static let columns = "chunks.id, chunks.metric, chunks.first, chunks.last, count, device, body"
 
-    /// Gives `each` chunk that reaches into `period`, has a higher id than `after` and is needed by what it says in the open. Those of
+    /// Gives `each` chunk that reaches into `period`, has a higher id than `after` and is needed by its unsealed attributes. Those of
     /// one length come in order of their beginning.
     func each(
         _ db: Database, of series: Series, in period: Range<Int64>, after id: Int64 = 0,
@@ -195,7 +195,7 @@ extension ChunkStore {
         } ?? nil
     }
 
-    /// Whether a chunk of the series came after `id`. Looks at what came since, not at the whole series.
+    /// Whether a chunk of the series came after `id`. Reads what came since, not the whole series.
     func hasNewer(_ db: Database, of series: Series, than id: Int64) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM chunks WHERE id > ? AND person = ? AND metric = ?)"),

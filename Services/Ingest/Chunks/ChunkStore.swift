@@ -178,7 +178,7 @@ struct ChunkStore: Sendable {
         fresh.add(.init(id: id, first: chunk.outline.first, last: chunk.outline.last), to: chunk.series)
     }
 
-    /// Takes chunks out of the store and of its index of times. Those that are not there are passed over.
+    /// Takes chunks out of the store and of its index of times. Those that are not there are skipped.
     /// - Returns: how many there were.
     @discardableResult
     func delete(_ db: Database, ids: [Int64]) throws -> Int {

@@ -18,7 +18,7 @@ struct ChunkVault: Sendable {
         return key
     }
 
-    /// As whoever asks on the bus is told; nil where the person has none.
+    /// The key for an answer on the bus; nil where the person has none.
     /// - Throws: `Failure` where it is damaged.
     func keyForPeer(of person: PersonID) throws -> SymmetricKey? {
         do {
@@ -60,14 +60,14 @@ struct ChunkVault: Sendable {
         try Self.open(chunk, of: person, key: key).withUnsafeBytes { try ChunkCodec.decode($0, metric: chunk.metric) }
     }
 
-    /// As the other, of a period alone: the first of it, at least `limit` unless there are fewer.
+    /// Opens a period alone: the first of it, at least `limit` unless there are fewer.
     func open(_ chunk: ChunkRow, of person: PersonID, key: SymmetricKey, in period: Range<Int64>, limit: Int) throws -> [Sample] {
         try Self.open(chunk, of: person, key: key).withUnsafeBytes {
             try ChunkCodec.decode($0, metric: chunk.metric, in: period, limit: limit)
         }
     }
 
-    /// As the other of a period, column by column.
+    /// Opens a period column by column.
     func openColumns(_ chunk: ChunkRow, of person: PersonID, key: SymmetricKey, in period: Range<Int64>, limit: Int) throws -> EntryColumns
     {
         try Self.open(chunk, of: person, key: key).withUnsafeBytes {
@@ -105,7 +105,7 @@ struct ChunkVault: Sendable {
         }
     }
 
-    /// The sealed minutes of a day; nil where there are none, or they are damaged: then the day's chunks say the same.
+    /// The sealed minutes of a day; nil where there are none, or they are damaged: then the day's chunks have the same.
     func minutes(of state: DayState, _ series: Series, of person: PersonID, under secret: SymmetricKey) throws -> RollUp? {
         guard let minutes = state.minutes else { return nil }
         var day = RollUp(width: Granularity.minuteWidth)
@@ -119,7 +119,7 @@ struct ChunkVault: Sendable {
 
     // MARK: Texts
 
-    /// Seals something said by or to a person; `place` names the table and what else finds the row.
+    /// Seals something sent by or to a person; `place` names the table and what else finds the row.
     func seal(text: [UInt8], at place: String, of person: PersonID, key: SymmetricKey) throws -> [UInt8] {
         try Seal.seal(text, key: key, context: Self.context(place, of: person))
     }

@@ -52,7 +52,7 @@ final class DamagedChunks: Sendable {
             metadata: ["chunk": "\(chunk.id)", "metric": "\(chunk.metric)"])
     }
 
-    /// After the whole store was looked at: what is not among these is there no longer.
+    /// After the whole store was scanned: what is not among these is there no longer.
     func keep(only ids: Set<Int64>) {
         gauge.record(
             known.withLock { known in

@@ -1,4 +1,4 @@
-// The end of a device within a transaction: its row, what it was chosen for, its place in memory, and the facts that everybody hears.
+// The end of a device within a transaction: its row, what it was chosen for, its place in memory, and the facts that are published.
 
 import Contracts
 import GRDB
@@ -24,7 +24,7 @@ struct DeviceEndingStore: Sendable {
         registry.end(row.number)
     }
 
-    /// What the device delivered comes from the person's other ones; whoever they are is told of it (ACC-26).
+    /// What the device delivered comes from the person's other ones; the person is notified of it (ACC-26).
     private func handOn(_ db: Database, _ device: DeviceID, of household: Household, at now: Timestamp, trace: String) throws {
         var plan = household.plan
         let moved = plan.removed(device)

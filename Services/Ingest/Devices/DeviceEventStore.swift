@@ -1,4 +1,4 @@
-// SQL sentences for the stream `ingest.devices`: what is said of a device or a pause in the transaction that changes it.
+// SQL sentences for the stream `ingest.devices`: what is published of a device or a pause in the transaction that changes it.
 
 import Contracts
 import GRDB
@@ -49,7 +49,7 @@ struct DeviceEventStore: Sendable {
         relay.publish(try devices.append(db, Self.state(row), about: row.person, at: at, trace: trace), afterCommitOf: db)
     }
 
-    /// As the other, for a person who pauses or resumes monitoring.
+    /// That a person pauses or resumes monitoring.
     func publish(_ db: Database, _ state: MonitoringState, at: Timestamp, trace: String) throws {
         relay.publish(try pauses.append(db, state, about: state.person, at: at, trace: trace), afterCommitOf: db)
     }

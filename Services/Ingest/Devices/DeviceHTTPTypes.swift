@@ -1,4 +1,4 @@
-// What is said over HTTP about devices, their pairing, tracking and monitoring.
+// HTTP bodies of devices, their pairing, tracking and monitoring.
 
 import Contracts
 import HTTPKit
@@ -36,7 +36,7 @@ struct DeviceChange: Codable, Sendable {
     var kind: DeviceKind?
 }
 
-/// What a device says of itself while it works.
+/// What a device reports of itself while it works.
 struct ConditionReport: Codable, Sendable {
     var charging: Bool?
     var worn: Bool?

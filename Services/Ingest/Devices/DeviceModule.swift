@@ -66,7 +66,7 @@ struct DeviceModule: Sendable {
         (self.registry, self.people, self.service, self.outbox, self.tokens) = (registry, people, service, outbox, tokens)
     }
 
-    /// The doors of pairing, tracking and monitoring.
+    /// The routes of pairing, tracking and monitoring.
     func routes(_ settings: IngestSettings, limiter: RateLimiter<Int64>) -> [Route] {
         PairingRoutes(pairings: pairings, settings: settings).all + TrackingRoutes(service: service, trackings: trackings).all
             + MonitoringRoutes(monitoring: monitoring, limiter: limiter).all

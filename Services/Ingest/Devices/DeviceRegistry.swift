@@ -1,11 +1,11 @@
-// The devices in memory, for the questions that every upload begins with: whose token is this, and what may it deliver?
+// The devices in memory, for what every upload begins with: whose token is this, and what may it deliver?
 
 import Contracts
 import Sealing
 import ServiceKit
 import Synchronization
 
-/// A device as an upload needs it. Made anew whenever something about the device or its person changes.
+/// A device as an upload needs it. Replaced whenever something about the device or its person changes.
 final class KnownDevice: Sendable {
     let number: Int64
     let device: DeviceID
@@ -20,10 +20,10 @@ final class KnownDevice: Sendable {
     /// False where it was paired before its person took the account back (`PersonState.readersSince`).
     let mayRead: Bool
     let pulse: DevicePulse
-    /// The person as headers spell it, and the stream of theirs: every upload says both.
+    /// The person as headers spell it, and the stream of theirs: every upload names both.
     let subject: String
     let stream: String
-    /// The shortest interval that it can do; nil where it did not say.
+    /// The shortest interval that it can do; nil where it is not known.
     let fastestIntervalMs: Int64?
 
     init(_ row: DeviceRow, _ admission: Admission, _ bar: AcquisitionBar?, readersSince: Timestamp?, _ pulse: DevicePulse) {
@@ -44,7 +44,7 @@ final class DevicePulse: Sendable {
     private let heard: Atomic<Int64>
     private let wasHeard = Atomic<Bool>(false)
 
-    /// - Parameter at: since when it could have been heard.
+    /// - Parameter at: since when it could have been received.
     init(at: Timestamp) {
         heard = Atomic(at.milliseconds)
     }
@@ -70,7 +70,7 @@ final class DevicePulse: Sendable {
 final class DeviceRegistry: Sendable {
     private struct State {
         var byToken: [UInt128: KnownDevice] = [:]
-        /// What the digests of tokens were, by their fingerprints. Says nothing about whether they are still good.
+        /// What the digests of tokens were, by their fingerprints. Does not check whether they are still valid.
         var digests: [UInt128: UInt128] = [:]
         /// Revoked ones too: their entries keep naming them.
         var byNumber: [Int64: KnownDevice] = [:]
@@ -87,7 +87,7 @@ final class DeviceRegistry: Sendable {
     private let startedAt: Timestamp
     private let state: Mutex<State>
 
-    /// - Parameter accounts: what consent has said of people.
+    /// - Parameter accounts: what consent has published of people.
     init(_ households: [Household], accounts: [PersonState], lookupKey: LookupKey, startedAt: Timestamp) {
         (self.lookupKey, self.startedAt) = (lookupKey, startedAt)
         var state = State()
@@ -96,7 +96,7 @@ final class DeviceRegistry: Sendable {
         self.state = Mutex(state)
     }
 
-    /// - Parameter settlesEnds: the household is news from the store, so it knows which devices have ended.
+    /// - Parameter settlesEnds: the household was just read from the store, so it knows which devices have ended.
     private static func put(_ household: Household, into state: inout State, _ startedAt: Timestamp, settlesEnds: Bool) {
         state.numbers[household.person] = household.number
         state.households[household.number] = household
@@ -129,7 +129,7 @@ final class DeviceRegistry: Sendable {
 
     /// The active device with this token. Tokens are 256 random bits and only keyed digests of them are compared. The digest of a
     /// token never changes and costs more than the rest of the search, so it is remembered; which device it stands for is looked
-    /// up each time. The token's shard finds nobody: it is compared with the person's when the secret has told who that is.
+    /// up each time. The token's shard finds nobody: it is compared with the person's once the secret has found who that is.
     func device(withToken token: String) -> KnownDevice? {
         let fingerprint = fingerprints.of(token)
         let remembered = state.withLock { state in state.digests[fingerprint].flatMap { state.byToken[$0] } }
@@ -160,7 +160,7 @@ final class DeviceRegistry: Sendable {
         state.withLock { state in state.numbers[person].flatMap { state.households[$0] } }
     }
 
-    /// The device as reports look at it.
+    /// The device as reports need it.
     /// - Parameter undeclared: the interval of one that declares none.
     func reported(_ row: DeviceRow, undeclared: Duration) -> ReportedSource {
         ReportedSource(
@@ -169,7 +169,7 @@ final class DeviceRegistry: Sendable {
     }
 
     /// Whether the parameter is to come from another device of the person, and nothing comes from that one: it was removed, lies in its
-    /// charger, is not worn, or was not heard for too long. Whatever this device says of itself: a doubt about a reading never ends in silence.
+    /// charger, is not worn, or was not received for too long. Whatever this device reports: a doubt about a reading never ends in silence.
     func isMissed(_ metric: Metric, besides device: KnownDevice, undeclared: Duration, at now: Timestamp) -> Bool {
         guard let household = household(of: device.person), let source = household.plan.source(of: metric),
             source.device != device.device, let row = household.device(source.device)
@@ -211,12 +211,12 @@ final class DeviceRegistry: Sendable {
         }
     }
 
-    /// Takes over what the store says of a person; after the commit (`Database.afterCommit`), so that what was written last counts.
+    /// Takes over what the store holds of a person; after the commit (`Database.afterCommit`), so that what was written last counts.
     func takeOver(_ household: Household) {
         state.withLock { Self.put(household, into: &$0, startedAt, settlesEnds: true) }
     }
 
-    /// Takes over what consent says of people.
+    /// Takes over what consent publishes of people.
     func takeOver(_ accounts: [PersonState]) {
         state.withLock { state in
             for account in accounts { state.accounts[account.person] = account }

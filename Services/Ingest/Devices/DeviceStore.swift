@@ -88,7 +88,7 @@ struct DeviceStore: Sendable {
                 """)
     }
 
-    /// Second step: what people say about their devices. Whoever was there before was enrolled by an operator.
+    /// Second step: what people enter about their devices. Whoever was there before was enrolled by an operator.
     static func extend(in db: Database) throws {
         try db.execute(
             sql: """

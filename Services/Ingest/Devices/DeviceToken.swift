@@ -3,8 +3,8 @@
 import Contracts
 import Sealing
 
-/// `tmd_`, the two characters of the person's shard, a dot, and 256 random bits in base64url. The shard tells whoever passes requests on
-/// where to; it is no secret and proves nothing. Tokens that were given before have no shard and no dot, and stay valid.
+/// `tmd_`, the two characters of the person's shard, a dot, and 256 random bits in base64url. The shard tells a proxy where to pass
+/// requests on to; it is no secret and proves nothing. Tokens that were given before have no shard and no dot, and stay valid.
 struct DeviceToken: Sendable {
     /// Of a token that is given now, for schemas.
     static let pattern = "^\(prefix)[0-9a-hjkmnp-tv-z]{2}[.][A-Za-z0-9_-]{43}$"
@@ -37,7 +37,7 @@ struct DeviceToken: Sendable {
         return "\(Self.prefix)\(shard).\(secret.dropFirst(Self.prefix.count))"
     }
 
-    /// Whether it can be this person's. Says nothing about its secret.
+    /// Whether it can be this person's. Does not check its secret.
     func mayBe(of person: PersonID) -> Bool {
         shard == nil || shard == VirtualShard(of: person)
     }

@@ -45,7 +45,7 @@ struct HouseholdRepository: Sendable {
         try await change({ _ in number }, body)
     }
 
-    /// After a commit that failed: memory may have been told of an end that did not come about.
+    /// After a commit that failed: memory may hold an end that was rolled back.
     private func refresh(_ locate: @escaping @Sendable (Database) throws -> Int64) async {
         try? await store.write { [table, registry] db in
             if let household = try table.household(db, of: locate(db)) { db.afterCommit { registry.takeOver(household) } }

@@ -1,4 +1,4 @@
-// SQL sentences about what consent says of people: whose data may be acquired (ING-10).
+// SQL sentences about what consent publishes of people: whose data may be acquired (ING-10).
 
 import Contracts
 import Foundation

@@ -1,4 +1,4 @@
-// People as ingest meets them: by their own log-in, by what consent says of them, by what they bring without a device.
+// People as ingest meets them: by their own log-in, by what consent publishes of them, by what they bring without a device.
 
 import Bus
 import Contracts
@@ -63,7 +63,7 @@ struct People: Sendable {
         registry.household(of: person)?.devices.first { $0.origin == source.origin }
     }
 
-    // MARK: What consent says
+    // MARK: What consent publishes
 
     /// Follows the accounts: only who is known and active may have entries taken (ING-10).
     func follower(on runtime: Runtime) -> Follower {
@@ -74,8 +74,8 @@ struct People: Sendable {
         }
         return Follower(
             family: .people, on: runtime, store: store, apply: { db, event in try accounts.apply(db, event, keys) },
-            // Nobody is forgotten who is not in a snapshot: an account that ends is told and erased by itself, and a consent that was put
-            // back from a copy does not know who has registered since. Their entries are still taken, and their hearts watched.
+            // Nobody is forgotten who is not in a snapshot: an account that ends is published and erased by itself, and a consent that was
+            // restored from a copy does not know who has registered since. Their entries are still taken, and their hearts watched.
             snapshot: .adding { db, event in try accounts.apply(db, event, keys) },
             after: { [registry] events in registry.takeOver(states(events)) })
     }

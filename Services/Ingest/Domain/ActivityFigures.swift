@@ -3,7 +3,7 @@
 import Contracts
 import Foundation
 
-/// A workout, a run: what a person or a device says of it.
+/// A workout, a run: what a person or a device reports of it.
 struct ActivityDraft: Hashable, Sendable {
     static let kinds = ["run", "walk", "ride", "swim", "workout", "other"]
     static let longestName = 100
@@ -40,7 +40,7 @@ struct ActivityFigures: Sendable {
 
     init() {}
 
-    /// Metrics that are looked at.
+    /// Metrics that are read.
     static let metrics: [Metric] = [.position, .heartRate, .distance] + [Metric(code: "calories")].compactMap { $0 }
 
     mutating func add(_ sample: Sample) {

@@ -23,7 +23,7 @@ struct Admission: Hashable, Sendable {
 
     var isPaused: Bool { pauses.last.map { $0.to == nil } ?? false }
 
-    /// Most uploads need no look at their entries.
+    /// Most uploads need no check of their entries.
     var admitsEverything: Bool { tracked == nil && pauses.isEmpty }
 
     /// Why the entry is not taken; nil where it is. While monitoring is paused nothing is but a call for help; what was measured in a pause
@@ -69,7 +69,7 @@ extension ScannedUpload {
 
 /// Why nothing of a person is acquired, whatever the device (ING-10).
 enum AcquisitionBar: String, Hashable, Sendable {
-    /// Consent has not said yet that there is such an account.
+    /// Consent has not published such an account yet.
     case unknown = "account-not-known"
     /// The conditions are not accepted, a guardian has not consented, or the account is closed.
     case inactive = "account-not-active"

@@ -8,7 +8,7 @@ enum DeviceKind: String, Codable, CaseIterable, Sendable {
     /// The person's own hand.
     case manual
 
-    /// The kinds that a device can say of itself.
+    /// The kinds that a device can report of itself.
     static let devices: [DeviceKind] = [.medical, .wearable, .phone]
 
     /// Whether it measures nothing while it lies in its charger (ING-19); others go on.

@@ -2,7 +2,7 @@
 
 import Contracts
 
-/// The names of what an entry can say, as on the wire.
+/// The names of what an entry can have, as on the wire.
 enum EntryField: String, CaseIterable, Sendable {
     case type, at, value, unit, position, latitude, longitude, altitude, accuracy
 }
@@ -63,7 +63,7 @@ enum EntryFault: Hashable, Sendable {
         }
     }
 
-    /// Says what is wrong and what would be right, never the value that was sent; to programs in English.
+    /// Names what is wrong and what would be right, never the value that was sent; to programs in English.
     var detail: String { fieldFault.english }
 }
 

@@ -1,4 +1,4 @@
-// One entry of an upload: its keys in any order, each known one at most once, everything else passed over.
+// One entry of an upload: its keys in any order, each known one at most once, everything else skipped.
 
 import Contracts
 
@@ -213,7 +213,7 @@ struct EntryReader {
         try cursor.skipValue(depth: depth)
     }
 
-    /// The text where it may be said back: a letter, then at most 39 letters, digits, dots, dashes or underscores.
+    /// The text where it may be named in the answer: a letter, then at most 39 letters, digits, dots, dashes or underscores.
     private static func codeLike(_ text: [UInt8]) -> String? {
         func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
         guard let first = text.first, isLetter(first), text.count <= 40,
@@ -237,7 +237,7 @@ extension EntryField {
 }
 
 extension EntryDraft {
-    /// Notes that a field was there; a second time is a fault, since nobody could say which one counts.
+    /// Notes that a field was there; a second time is a fault, since it is not known which one counts.
     @inline(__always)
     fileprivate mutating func see(_ flag: FieldSet, _ field: EntryField) {
         if seen.contains(flag) { blame(.twice(field)) }
@@ -298,7 +298,7 @@ struct DayMemory {
         if text.escaped { return cursor.decoded(text).withUnsafeBytes(Timestamp.init(rfc3339Bytes:)) }
         let bytes = UnsafeRawBufferPointer(rebasing: cursor.bytes[text.range])
         guard let read = Timestamp(rfc3339Bytes: bytes) else { return nil }
-        // Only a time in UTC tells on which day its written date begins.
+        // Only a time in UTC defines on which day its written date begins.
         if bytes[bytes.count - 1] | 0x20 == UInt8(ascii: "z") {
             date = (bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt16.self))
             start = read.milliseconds.flooredQuotientAndRemainder(dividingBy: 86_400_000).quotient * 86_400_000

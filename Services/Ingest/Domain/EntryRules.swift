@@ -2,7 +2,7 @@
 
 import Contracts
 
-/// The fields of one entry as they were written; `seen` says which of them were there.
+/// The fields of one entry as they were written; `seen` has which of them were there.
 struct EntryDraft {
     var seen: FieldSet = []
     var metric: Metric?
@@ -16,7 +16,7 @@ struct EntryDraft {
     var unit: JSONText?
     /// The first thing that was wrong while reading; decides before anything else.
     var fault: EntryFault?
-    /// The first thing that was wrong with the place alone: what was measured may be right all the same.
+    /// The first thing that was wrong with the place alone: what was measured may still be right.
     var faultOfPlace: EntryFault?
 
     struct FieldSet: OptionSet {
@@ -67,8 +67,8 @@ struct EntryRules: Sendable {
             type: metric, at: draft.at, value: draft.seen.contains(.value) ? draft.value : nil, position: position)
     }
 
-    /// What a refused entry says all the same, for alarms: a clock that is ahead and a place that is none make no value wrong, and a call for
-    /// help or a fall says by its name alone that it happens. Nil where nobody could say what was measured, or when.
+    /// The value of a refused entry, for alarms: a clock that is ahead and a place that is none make no value wrong, and a call for
+    /// help or a fall is known by its name alone. Nil where it is not known what was measured, or when.
     func judgeRefused(_ draft: EntryDraft) -> Sample? {
         guard let metric = draft.metric else { return nil }
         var draft = draft

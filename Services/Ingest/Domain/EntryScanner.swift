@@ -7,7 +7,7 @@ import Contracts
 struct ScannedUpload: Sendable {
     /// Whether the document was one entry rather than a list: it is then answered as one thing.
     var isSingle = false
-    /// When the device first tried to send this, as the document said; not yet judged, see `firstTriedAt(ofReceived:)`.
+    /// When the device first tried to send this, as the document has it; not yet judged, see `firstTriedAt(ofReceived:)`.
     var firstTry: Timestamp?
     /// How many entries there were, good and refused.
     var count = 0
@@ -15,7 +15,7 @@ struct ScannedUpload: Sendable {
     /// For every sample, its place in the upload, from 0.
     var indexes: [Int32] = []
     var refused: [Refused] = []
-    /// What refused entries say all the same (`EntryRules.judgeRefused`): for alarms, and never stored.
+    /// Values of refused entries (`EntryRules.judgeRefused`): for alarms, and never stored.
     var unstored: [Sample] = []
 
     struct Refused: Hashable, Sendable {
@@ -34,8 +34,8 @@ enum UploadFault: Error, Hashable, Sendable {
     case tooManyEntries
 }
 
-/// Reads uploads. A key that an entry knows may stand there once; unknown keys are passed over; `null` counts as absent.
-/// An object that has the key `entries` is a list, whatever else it has; a document that is an object may say `firstTriedAt`.
+/// Reads uploads. A key that an entry knows may stand there once; unknown keys are skipped; `null` counts as absent.
+/// An object that has the key `entries` is a list, whatever else it has; a document that is an object may have `firstTriedAt`.
 struct EntryScanner {
     let rules: EntryRules
     let catalogue: MetricCatalogue
@@ -148,7 +148,7 @@ struct EntryScanner {
             do throws(JSONFault) {
                 key = try reader.key()
                 if key.isFirstTriedAt {
-                    // The first mention counts; what is no time is passed over: a remark about an upload never costs the upload.
+                    // The first mention counts; what is no time is skipped: a remark about an upload never costs the upload.
                     let time = try reader.time(depth: 1)
                     upload.firstTry = upload.firstTry ?? time
                 } else if !key.isEntries {
@@ -190,7 +190,7 @@ struct EntryScanner {
 }
 
 extension ScannedUpload {
-    /// The first try, where what the document says of it can be true (SOS-41): not after the reception and not long before.
+    /// The first try, where the document's time can be true (SOS-41): not after the reception and not long before.
     func firstTriedAt(ofReceived receivedAt: Timestamp) -> Timestamp? {
         guard let firstTry, firstTry <= receivedAt, firstTry >= receivedAt - UploadLimits.longestTrying else { return nil }
         return firstTry

@@ -45,7 +45,7 @@ enum FHIRBundleReader {
         case refused(FHIRFault)
     }
 
-    /// Gives `each` what became of every Observation, with the place of its resource in the Bundle; other resources are passed over.
+    /// Gives `each` what became of every Observation, with the place of its resource in the Bundle; other resources are skipped.
     /// - Throws: `JSONFault` where the text is not JSON that is read (`CheckedJSON`); `NotABundle` where it is no Bundle and no Observation.
     static func read(_ bytes: UnsafeRawBufferPointer, _ each: (_ index: Int, Reading) -> Void) throws {
         try CheckedJSON.check(bytes)
@@ -129,7 +129,7 @@ struct FHIRObservation: Decodable {
             return codings.lazy.filter { $0.system == FHIRCodes.loinc }.compactMap { $0.code }.compactMap { FHIRCodes.byLOINC[$0] }.first
         }
 
-        /// Said back where it looks like a code.
+        /// Named in the answer where it is like a code.
         var named: String? {
             coding?.compactMap(\.code).first { $0.utf8.count <= 40 && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 } }
         }
@@ -145,7 +145,7 @@ struct FHIRObservation: Decodable {
         var code: String?
         var unit: String?
 
-        /// Judged by the UCUM code, else by what the unit says.
+        /// Judged by the UCUM code, else by the unit's text.
         func isIn(unitOf metric: Metric) -> Bool {
             guard system == nil || system == FHIRCodes.ucum, let written = code ?? unit else { return false }
             return MetricCatalogue.registry.isUnit(of: metric, written)

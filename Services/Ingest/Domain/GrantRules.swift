@@ -10,7 +10,7 @@ enum ReadDenial: Error, Hashable, Sendable {
     case notActive
     case otherType
     case outsideWindow
-    /// What consent says now is not known: privacy fails closed.
+    /// What consent has decided meanwhile is not known: privacy fails closed.
     case consentSilent
     /// The person, or what was collected, is erased.
     case nothingLeft
@@ -24,7 +24,7 @@ enum ReadDenial: Error, Hashable, Sendable {
         case .notActive: Failure(.forbidden, "the grant is not in force; the person withdrew it or it has ended")
         case .otherType: Failure(.forbidden, "the grant does not name this type, or the person withdrew it")
         case .outsideWindow: Failure(.forbidden, "the grant does not reach over the whole period; ask within its window")
-        case .consentSilent: Failure(.forbidden, "consent was not heard for too long, so no grant can be relied on; ask again later")
+        case .consentSilent: Failure(.forbidden, "consent was silent for too long, so no grant can be relied on; ask again later")
         case .nothingLeft: Failure(.forbidden, "there is nothing that this grant could give any more")
         case .keyDamaged: Failure(.unavailable, "the person's key is damaged; ask again later")
         }
@@ -35,8 +35,8 @@ enum GrantRules {
     static let limits = 1...10_000
 
     /// Checked at each page, and again in the transaction that records it.
-    /// - Parameter grant: as last heard; nil where it was never heard of.
-    /// - Parameter silence: how long ago everything that consent had said was known.
+    /// - Parameter grant: as last received; nil where none was received.
+    /// - Parameter silence: how long ago everything that consent had published was known.
     static func check(_ asked: ReadSamples, against grant: GrantState?, silence: Duration) throws(ReadDenial) {
         guard silence <= StreamFamily.grantSilence else { throw .consentSilent }
         guard let grant, grant.grant == asked.grant, grant.organisation == asked.organisation else { throw .unknownGrant }
@@ -47,7 +47,7 @@ enum GrantRules {
         guard grant.from <= asked.from, asked.to <= grant.to else { throw .outsideWindow }
     }
 
-    /// As the other, of what was taken by `grant` as it was then: a window or step that has changed since denies it too.
+    /// The same check of what was taken by `grant` as it was then: a window or step that has changed since denies it too.
     static func check(
         _ asked: ReadSamples, takenBy grant: GrantState, against known: GrantState?, silence: Duration
     ) throws(ReadDenial) {

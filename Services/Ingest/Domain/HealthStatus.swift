@@ -2,7 +2,7 @@
 
 import Contracts
 
-/// What the newest value of one metric says.
+/// What follows from the newest value of one metric.
 struct HealthParameter: Hashable, Sendable {
     enum State: String, Sendable {
         case inRange = "in-range"
@@ -36,8 +36,8 @@ struct HealthStatus: Hashable, Sendable {
     let parameters: [HealthParameter]
 
     /// - Parameters:
-    ///   - newest: at most one sample a metric; those without a value say nothing.
-    ///   - recent: how old a value may be to say something about now.
+    ///   - newest: at most one sample a metric; those without a value do not count.
+    ///   - recent: how old a value may be to count for now.
     init(newest: [Sample], now: Timestamp, recent: Duration) {
         let values = Dictionary(newest.compactMap { sample in sample.value.map { (sample.type, ($0, sample.at)) } }) { first, _ in first }
         func isRecent(_ metric: Metric) -> Bool { values[metric].map { now - $0.1 <= recent } ?? false }

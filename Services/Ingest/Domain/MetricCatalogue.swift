@@ -68,7 +68,6 @@ struct MetricCatalogue: Sendable {
         entries[Int(entryOfNumber[Int(metric.number)])].units.contains { Self.equal($0, bytes, range) }
     }
 
-    /// As the other.
     func isUnit(of metric: Metric, _ text: String) -> Bool {
         var text = text
         return text.withUTF8 { isUnit(of: metric, UnsafeRawBufferPointer($0), 0..<$0.count) }

@@ -1,4 +1,4 @@
-// A set of metrics as 256 bits, because every entry of an upload is looked up in one.
+// A set of metrics as 256 bits, because every entry of an upload is checked against one.
 
 import Contracts
 

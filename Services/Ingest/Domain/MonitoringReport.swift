@@ -2,7 +2,7 @@
 
 import Contracts
 
-/// What a device last said of itself; nil where it said nothing.
+/// What a device last reported of itself; nil where it reported nothing.
 struct DeviceCondition: Hashable, Sendable {
     var charging: Bool?
     var worn: Bool?
@@ -13,7 +13,7 @@ struct DeviceCondition: Hashable, Sendable {
     var fastestIntervalMs: Int64?
 }
 
-/// Why a parameter is not measured; the first that holds is told.
+/// Why a parameter is not measured; the first that holds is reported.
 enum UnmeasuredReason: String, CaseIterable, Sendable {
     /// The account does not allow it.
     case notAllowed = "account-not-active"
@@ -24,7 +24,7 @@ enum UnmeasuredReason: String, CaseIterable, Sendable {
     case notTracked = "not-tracked"
     case charging
     case notWorn = "not-worn"
-    /// Nothing has been heard of its device for too long: check status and connection.
+    /// Nothing was received from its device for too long: check status and connection.
     case lost
 }
 
@@ -39,11 +39,11 @@ struct ParameterReport: Hashable, Sendable {
     let isStandIn: Bool
 }
 
-/// A device as the report looks at it.
+/// A device as the report needs it.
 struct ReportedSource: Hashable, Sendable {
     let source: TrackedSource
     let condition: DeviceCondition
-    /// When ingest last heard of it; its own start where it has not since then.
+    /// When ingest last received from it; its own start where it has not since then.
     let heardAt: Timestamp
     let interval: Duration
 

@@ -2,7 +2,7 @@
 
 import Contracts
 
-/// What a device says of itself before anybody owns it.
+/// What a device reports of itself before anybody owns it.
 struct OfferedDevice: Hashable, Codable, Sendable {
     static let longestModel = 64
 

@@ -1,5 +1,5 @@
 // The fact `samples-recorded.v1` as bytes: written by hand because it stands between a critical entry and its alarm.
-// At publication and at replay the same function writes, so that a consumer gets the same bytes however it hears them.
+// At publication and at replay the same function writes, so that a consumer gets the same bytes either way.
 
 import Contracts
 

@@ -15,7 +15,7 @@ struct Series: Hashable, Sendable {
     }
 }
 
-/// What a sealed chunk says of itself in the open, and what its seal is bound to.
+/// The attributes of a chunk that stay unsealed, and what its seal is bound to.
 struct ChunkOutline: Hashable, Sendable {
     let first: Int64
     let last: Int64

@@ -1,5 +1,5 @@
 // Which device each parameter of a person comes from (ACC-25, ACC-26, ING-19, ING-20): one source at a time, and nothing changes
-// that the person has not been told of.
+// that the person was not notified of.
 
 import Contracts
 
@@ -56,7 +56,7 @@ enum TrackingFault: Hashable, Sendable {
 enum TrackingOutcome: Hashable, Sendable {
     /// What moved from one source to another, and what was kept where it is.
     case settled(moved: [TrackedElsewhere], kept: [TrackedElsewhere])
-    /// Nothing was changed: the person has to say whether to keep or switch these.
+    /// Nothing was changed: the person has to choose whether to keep or switch these.
     case undecided([TrackedElsewhere])
     case faulty([TrackingFault])
 }
@@ -194,7 +194,7 @@ struct TrackingPlan: Hashable, Sendable {
     /// Takes out a device that is gone for good. What came from it comes from the most reliable of the others that measure it, of two alike
     /// from the older: a heart that still wears a watch is not left alone because another one was given away. What the person had
     /// switched off everywhere stays off.
-    /// - Returns: what moved, of which the person is told (ACC-26).
+    /// - Returns: what moved, of which the person is notified (ACC-26).
     mutating func removed(_ device: DeviceID) -> [Metric] {
         guard let source = source(device) else { return [] }
         let freed = admitted(device) ?? source.measures
@@ -215,7 +215,7 @@ struct TrackingPlan: Hashable, Sendable {
 }
 
 extension Metric {
-    /// What happens to a person, and is not measured of them: whichever of their devices says so is heard, tracked or not. Nobody who falls,
-    /// or presses the button of a pendant, knows which device was chosen (SOS-35, SOS-36).
+    /// What happens to a person, and is not measured of them: a report of any of their devices is published, tracked or not. Nobody who
+    /// falls, or presses the button of a pendant, knows which device was chosen (SOS-35, SOS-36).
     var isHeardFromAll: Bool { self == .help || self == .fall }
 }

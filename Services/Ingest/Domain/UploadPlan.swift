@@ -37,9 +37,9 @@ struct MetricGroup: Sendable {
 
 /// Samples that were not new, by their places in the upload.
 struct Repetitions: Hashable, Sendable {
-    /// Said before, word for word (ING-04, ING-14): no harm.
+    /// Sent before with the same value (ING-04, ING-14): no harm.
     var duplicates: [Int32] = []
-    /// Said before with another value: what is stored stays (INV-10).
+    /// Sent before with another value: what is stored stays (INV-10).
     var conflicts: [Int32] = []
 
     fileprivate mutating func add(_ index: Int32, isSame: Bool) {
@@ -55,7 +55,7 @@ struct UploadPlan: Sendable {
     private(set) var repetitions = Repetitions()
     /// What is refused because another value counts for its metric and time: for alarms, and never stored.
     private(set) var conflicting: [Sample] = []
-    /// What the upload itself says again, and whether it says the same as what counts.
+    /// What the upload itself repeats, and whether it is the same as what counts.
     private var echoes: [Echo] = []
 
     private struct Echo: Sendable {
@@ -87,7 +87,7 @@ struct UploadPlan: Sendable {
 
     var count: Int { groups.reduce(0) { $0 + $1.samples.count } }
 
-    /// Takes out what the upload itself says twice; the first mention counts, unless the store knows better.
+    /// Takes out what the upload itself repeats; the first mention counts, unless the store knows better.
     mutating func dropOwnRepetitions() {
         for number in groups.indices where !groups[number].isAscending {
             let group = groups[number]

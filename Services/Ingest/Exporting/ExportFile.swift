@@ -4,7 +4,7 @@ import Contracts
 import Sealing
 import ServiceKit
 
-/// What a person is told of one file; the hash is of what is downloaded.
+/// What a person reads of one file; the hash is of what is downloaded.
 struct ExportedFile: Codable, Hashable, Sendable {
     var name: String
     var mediaType: String

@@ -1,4 +1,4 @@
-// The doors to exports: asked for, watched, downloaded, removed.
+// The routes of exports: asked for, watched, downloaded, removed.
 
 import Contracts
 import HTTPKit

@@ -134,7 +134,7 @@ struct Exports: Sendable {
         guard row?.state == .open else { throw TransferRemoved() }
     }
 
-    /// Maximum and minimum of blood pressure come together, so that they can be told together.
+    /// Maximum and minimum of blood pressure come together, so that they can be written together.
     static func groups(_ metrics: [Metric]) -> [[Metric]] {
         let pair = metrics.filter { $0 == .bloodPressureMax || $0 == .bloodPressureMin }
         return (pair.isEmpty ? [] : [pair]) + metrics.filter { !pair.contains($0) }.map { [$0] }

@@ -5,7 +5,7 @@ import GRDB
 import ServiceKit
 import Storage
 
-/// Published with what else follows an upload (`Uploads.publish`), on the writer's thread all the same: uploads come by the thousand
+/// Published with what else follows an upload (`Uploads.publish`), on the writer's thread too: uploads come by the thousand
 /// each second, and an effect for each fact (`Database.afterCommit`) would be one more allocation.
 struct ArrivalEventStore: Sendable {
     static let stream = StreamFamily.arrivals.streams[0]

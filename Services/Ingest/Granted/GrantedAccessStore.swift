@@ -25,7 +25,7 @@ struct GrantedStretch: Sendable {
     /// What to send as `after` for the rest.
     var next: String? { hasMore ? granules.times.last.map(String.init) : nil }
 
-    /// As the person is told; nil where nothing leaves.
+    /// As it is recorded for the person; nil where nothing leaves.
     var read: DataRead? {
         guard let first = granules.times.first, let last = granules.times.last else { return nil }
         return DataRead(
@@ -59,7 +59,7 @@ struct GrantedAccessStore: Sendable {
         return GrantedStretch(asked: asked, grant: grant, plan: plan, granules: granules, hasMore: hasMore, damaged: damaged)
     }
 
-    /// As the other, in a read of its own: what opens a page's own entries alone at once, everything else beside the other work.
+    /// Takes a stretch in a read of its own: what opens a page's own entries alone at once, everything else beside the other work.
     func take(
         _ asked: ReadSamples, limit: Int, in store: Store, clock: @escaping @Sendable () -> Timestamp,
         silence: @escaping @Sendable () -> Duration
@@ -108,7 +108,7 @@ struct GrantedAccess: GatheredBody {
     }
 }
 
-/// Reads grants for who asks for the same ones again and again: a row that holds what it held is not decoded anew.
+/// Reads grants for who asks for the same ones again and again: a row that holds what it held is not decoded again.
 final class GrantMemory: Sendable {
     /// More are not remembered.
     private static let most = 10_000

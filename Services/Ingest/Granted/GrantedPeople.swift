@@ -1,4 +1,4 @@
-// Who shares what with anybody, in memory: uploads of all others say nothing to third parties and pay one look here.
+// Who shares what with anybody, in memory: uploads of all others are not published to the gateway and cost one lookup here.
 
 import Contracts
 import Synchronization

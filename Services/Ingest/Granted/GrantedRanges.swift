@@ -1,4 +1,4 @@
-// Handing out many short stretches at once: each by its own grant, all of them in one look at the store and one record.
+// Handing out many short stretches at once: each by its own grant, all of them in one read of the store and one record.
 
 import Bus
 import Contracts

@@ -12,7 +12,7 @@ struct GrantedReading: Sendable {
     let store: Store
     let vault: ChunkVault
     let accesses: GrantedAccessStore
-    /// How long ago everything that consent had said was known.
+    /// How long ago everything that consent had published was known.
     let silence: @Sendable () -> Duration
     let clock: @Sendable () -> Timestamp
     let logger: Logger
@@ -74,7 +74,7 @@ enum GrantedPage {
 struct GrantedModule: Sendable {
     let reading: GrantedReading
     let follower: Follower
-    /// Whose uploads third parties are told of.
+    /// Whose uploads are published to the gateway.
     let people: GrantedPeople
 
     /// - Parameter relay: of the family `ingest.accesses`.

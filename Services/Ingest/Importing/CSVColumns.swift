@@ -1,4 +1,4 @@
-// Which column of a CSV file holds what: by the names that an export writes, in any order, unknown ones passed over.
+// Which column of a CSV file holds what: by the names that an export writes, in any order, unknown ones skipped.
 
 import Contracts
 
@@ -18,7 +18,7 @@ struct CSVColumns: Sendable {
         self.places = places
     }
 
-    /// What a record says, for the rules to judge; a cell that cannot be read is the draft's fault.
+    /// What a record holds, for the rules to judge; a cell that cannot be read is the draft's fault.
     func draft(_ record: [String]) -> EntryDraft {
         var draft = EntryDraft()
         func cell(_ field: EntryField) -> String? {

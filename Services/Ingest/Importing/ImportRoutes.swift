@@ -1,4 +1,4 @@
-// The doors to imports: a file handed in, watched while it is taken.
+// The routes of imports: a file handed in, watched while it is taken.
 
 import Contracts
 import HTTPKit

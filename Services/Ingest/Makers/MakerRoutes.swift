@@ -1,4 +1,4 @@
-// The door for data in makers' own formats (ING-16): one path for all of them.
+// The route for data in makers' own formats (ING-16): one path for all of them.
 
 import Contracts
 import HTTPKit

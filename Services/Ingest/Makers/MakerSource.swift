@@ -23,7 +23,7 @@ struct MakerSource: Sendable {
     }
 }
 
-/// A document of the maker's, item by item. What is no measurement is passed over, but keeps its place.
+/// A document of the maker's, item by item. What is no measurement is skipped, but keeps its place.
 struct MakerDocument {
     private(set) var upload = ScannedUpload()
     private let rules: EntryRules

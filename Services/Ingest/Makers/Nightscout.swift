@@ -4,7 +4,7 @@ import Contracts
 import Foundation
 import HTTPKit
 
-/// One entry; what is not read here (trend, noise, raw values) is passed over.
+/// One entry; what is not read here (trend, noise, raw values) is skipped.
 private struct NightscoutEntry: Decodable {
     /// `sgv` is a reading of the sensor, `mbg` one of a meter; `cal` and others are no measurements.
     var type: String?

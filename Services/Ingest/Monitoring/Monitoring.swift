@@ -1,4 +1,4 @@
-// Pausing and resuming (ACC-28), what devices say of themselves (ING-19), and what is therefore not measured now.
+// Pausing and resuming (ACC-28), what devices report of themselves (ING-19), and what is therefore not measured now.
 
 import Bus
 import Contracts
@@ -13,7 +13,7 @@ enum SupervisionStatus: String, CaseIterable, Sendable {
     case active
     case paused
     case off
-    /// The dispatcher did not answer: whoever pauses is warned all the same.
+    /// The dispatcher did not answer: whoever pauses is warned even so.
     case unknown
 
     init(_ reply: ReadSupervision.Reply?) {
@@ -100,7 +100,7 @@ struct Monitoring: Sendable {
 
     // MARK: Devices
 
-    /// What the device says of itself; what it does not mention stays as it was.
+    /// What the device reports of itself; what it does not mention stays as it was.
     func report(_ sent: ConditionReport, of device: KnownDevice, at now: Timestamp, trace: String) async throws -> MonitoringAnswer {
         try await households.change(device.personNumber) { [devices, events] db, household in
             guard let row = household.device(device.device) else { throw Problem.unauthorised }

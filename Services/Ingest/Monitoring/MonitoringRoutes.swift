@@ -1,4 +1,4 @@
-// The doors of monitoring: pause and resume, what is not measured and why, and what devices say of themselves.
+// The routes of monitoring: pause and resume, what is not measured and why, and what devices report of themselves.
 
 import Contracts
 import HTTPKit

@@ -6,7 +6,7 @@ import GRDB
 import Storage
 
 struct PauseStore: Sendable {
-    /// Pauses of a person that still decide about late entries; older ones are kept but not looked at.
+    /// Pauses of a person that still decide about late entries; older ones are kept but not read.
     static let remembered = 100
 
     static func create(in db: Database) throws {

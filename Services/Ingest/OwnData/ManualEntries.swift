@@ -71,7 +71,7 @@ struct ManualEntries: Sendable {
 
     // MARK: For another service
 
-    /// Entries that a person told consent, at registration, and those of the dispatchers' synthetic subscribers. What is stored
+    /// Entries that a person gave to consent, at registration, and those of the dispatchers' synthetic subscribers. What is stored
     /// already, or contradicts it, changes nothing.
     func record(_ request: RecordEntries, _ asked: RequestContext) async throws -> Nothing {
         let now = Timestamp.now

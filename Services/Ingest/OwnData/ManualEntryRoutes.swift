@@ -1,4 +1,4 @@
-// The door for what people type in.
+// The route for what people type in.
 
 import Contracts
 import HTTPKit

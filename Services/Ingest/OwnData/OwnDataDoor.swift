@@ -1,4 +1,4 @@
-// What the doors of a person's own data have in common: the period, the types, the zone, and what is said when the store cannot.
+// What the routes of a person's own data have in common: the period, the types, the zone, and the answer when the store cannot.
 
 import Contracts
 import HTTPKit
@@ -61,7 +61,7 @@ enum OwnDataDoor {
         .invalidParameter("query:\(name)", fault)
     }
 
-    /// Translates what the keys say.
+    /// Translates errors of keys.
     static func answering<Value>(_ work: () async throws -> Value) async throws -> Value {
         do {
             return try await work()

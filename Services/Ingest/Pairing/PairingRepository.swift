@@ -1,4 +1,4 @@
-// The confirmation of a pairing as one transaction: the number is counted, the device made, an old one ended, the person told.
+// The confirmation of a pairing as one transaction: the number is counted, the device made, an old one ended, the person notified.
 
 import Contracts
 import Foundation

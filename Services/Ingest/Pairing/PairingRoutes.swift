@@ -1,4 +1,4 @@
-// The doors of pairing: a device offers itself, a person confirms the number that it shows.
+// The routes of pairing: a device offers itself, a person confirms the number that it shows.
 
 import Contracts
 import HTTPKit

@@ -18,9 +18,9 @@ enum PairingOutcome: Sendable {
 struct Pairings: Sendable {
     /// Offers that may be open at the same time; further ones are refused for a while.
     static let mostOffers = 10_000
-    /// Offers that one question can name: as many devices are nearby.
+    /// Offers that one request can name: as many devices are nearby.
     static let mostNearby = 20
-    /// How long an offer that is over is still known, so that its device hears the end of it.
+    /// How long an offer that is over is still known, so that its device can read the end of it.
     private static let afterlife = Duration.seconds(600)
 
     let store: Store

@@ -1,4 +1,4 @@
-// What ingest says over HTTP. Entries are written by hand, since a month at 1 Hz is two and a half million of them.
+// HTTP bodies of ingest. Entries are written by hand, since a month at 1 Hz is two and a half million of them.
 
 import Contracts
 import HTTPKit

@@ -35,7 +35,7 @@ struct EntryList: Sendable {
                 place = try await lines(after: place, to: &json)
                 try await writer.write(json.bytes)
             } while place != nil
-            // What is missing between the lines is told in one more.
+            // What is missing between the lines is named in one more.
             guard let damaged = DamagedItem.all(of: reader.damaged) else { return }
             let line = try JSONEncoder().encode(["damaged": damaged])
             try await writer.write(Array(line) + [UInt8(ascii: "\n")])

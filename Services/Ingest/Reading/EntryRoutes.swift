@@ -1,4 +1,4 @@
-// The doors by which people and their devices read entries back.
+// The routes by which people and their devices read entries back.
 
 import Contracts
 import HTTPKit
@@ -80,7 +80,7 @@ struct EntryRoutes: Sendable {
         }
     }
 
-    /// Days over which coverage is computed at most: it looks at every entry.
+    /// Days over which coverage is computed at most: it reads every entry.
     private static let coverageDays: Int64 = 400
 
     private var coverage: Route {

@@ -24,7 +24,7 @@ struct ReadStore: Sendable {
     private var days: DayStore { vault.days }
     /// Days whose minutes are fetched together.
     private static let daysAtOnce = 16
-    /// How far before the newest chunk of all the newest entry is looked for where that one cannot be read.
+    /// How far before the newest chunk of all the newest entry is searched where that one cannot be read.
     private static let stepBack: Int64 = 7 * Granularity.dayWidth
 
     init(
@@ -185,7 +185,7 @@ struct ReadStore: Sendable {
 
     // MARK: Coverage
 
-    /// The stretches that entries cover, joined; `reach` says how long an entry of a device covers, by the device's number.
+    /// The stretches that entries cover, joined; `reach` is how long an entry of a device covers, by the device's number.
     func covered(
         _ db: Database, _ metric: Metric, in period: Range<Int64>, reach: (_ device: Int64) -> Int64
     ) throws -> [Range<Int64>] {

@@ -1,4 +1,4 @@
-// Giving people their own entries back (ING-11, ING-13): nobody else's person ever gets into a question.
+// Giving people their own entries back (ING-11, ING-13): no request can name anybody else.
 
 import Contracts
 import ServiceKit
@@ -10,7 +10,7 @@ struct Reader: Sendable {
     let number: Int64
     /// Nil for who is logged in, and reads everything.
     var reach: DeviceReach?
-    /// What could not be read for them: to be told with the answer.
+    /// What could not be read for them: to be sent with the answer.
     let damaged = DamagedPeriods()
 }
 

@@ -1,9 +1,9 @@
-// What charts, statistics, the health status and the dashboard say over HTTP.
+// HTTP bodies of charts, statistics, the health status and the dashboard.
 
 import Contracts
 import HTTPKit
 
-/// What a person is told where there is nothing, or too little, to show (MYD-06, MYD-09).
+/// What a person reads where there is nothing, or too little, to show (MYD-06, MYD-09).
 struct NoticeItem: Codable, Hashable, Sendable {
     /// Kebab-case, for programs.
     var code: String

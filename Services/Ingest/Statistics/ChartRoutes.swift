@@ -1,4 +1,4 @@
-// The doors to charts, statistics, the health status, the dashboard and one's own track.
+// The routes of charts, statistics, the health status, the dashboard and one's own track.
 
 import Contracts
 import Foundation
@@ -13,7 +13,7 @@ struct ChartRoutes: Sendable {
 
     var all: [Route] { [series, statistics, status, dashboard, dashboardEvents, track] }
 
-    /// Days over which coverage is computed at most: it looks at every entry.
+    /// Days over which coverage is computed at most: it reads every entry.
     private static let coverageDays: Int64 = 400
 
     private var series: Route {

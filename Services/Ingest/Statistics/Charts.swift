@@ -12,7 +12,7 @@ struct ChartRequest: Sendable {
     let range: Range<Int64>
     let granularity: ChartGranularity
     let calendar: ChartCalendar
-    /// Whether the share of the period that is covered is told too (ING-17).
+    /// Whether the share of the period that is covered is sent too (ING-17).
     let withCoverage: Bool
 }
 
@@ -45,7 +45,7 @@ struct SpanStatistics: Sendable {
 struct Charts: Sendable {
     /// Of one series; a finer granularity is refused beyond.
     static let mostPoints = 20_000
-    /// Days that one read of the store looks at.
+    /// Days that one read of the store covers.
     private static let daysPerRead: Int64 = 31
 
     let store: Store
@@ -108,7 +108,7 @@ struct Charts: Sendable {
         let granularity: ChartGranularity
         var most = Charts.mostPoints
 
-        /// Offsets of zones are whole minutes; where days are UTC's the store need not tell minutes apart.
+        /// Offsets of zones are whole minutes; where days are UTC's the store need not distinguish minutes.
         var width: Int64 {
             switch granularity {
             case .minute: Granularity.minuteWidth
@@ -136,7 +136,7 @@ struct Charts: Sendable {
             }
             for stretch in found { sums.add(stretch.aggregate, from: stretch.start) }
             guard sums.points.count <= wanted.most else { throw TooManyPoints(granularity: wanted.granularity) }
-            // Years without an entry are passed over.
+            // Years without an entry are skipped.
             guard let following else { break }
             from = max(part.upperBound, UTCDay.range(following).lowerBound)
         }

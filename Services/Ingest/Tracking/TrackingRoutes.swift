@@ -1,4 +1,4 @@
-// The doors of Device Management: devices listed, named and removed, and what is tracked from which (ACC-24 to ACC-26).
+// The routes of Device Management: devices listed, named and removed, and what is tracked from which (ACC-24 to ACC-26).
 
 import Contracts
 import HTTPKit

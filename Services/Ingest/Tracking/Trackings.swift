@@ -28,7 +28,7 @@ struct Trackings: Sendable {
     }
 
     /// Whether the choice takes something from the device that delivers it: whoever makes it proves once more who they are, since nobody
-    /// hears a heart that is tracked from nothing.
+    /// receives a heart rate that is tracked from nothing.
     func withdraws(_ wanted: [DeviceID: MetricSet], _ whenTracked: WhenTracked?, of person: PersonID) -> Bool {
         let former = registry.household(of: person)?.plan ?? TrackingPlan([])
         var plan = former
@@ -36,7 +36,7 @@ struct Trackings: Sendable {
         return !plan.withdrawn(from: former).isEmpty
     }
 
-    /// Stores the choice as a whole, or nothing of it. The person is told of what is no longer taken from the device that delivered it.
+    /// Stores the choice as a whole, or nothing of it. The person is notified of what is no longer taken from the device that delivered it.
     func choose(_ wanted: [DeviceID: MetricSet], _ whenTracked: WhenTracked?, by person: PersonID) async throws -> TrackingVerdict {
         let number = try await people.number(of: person)
         let language = registry.language(of: person)

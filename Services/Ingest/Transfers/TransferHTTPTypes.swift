@@ -1,4 +1,4 @@
-// What is said of exports and imports over HTTP.
+// HTTP bodies of exports and imports.
 
 import Contracts
 import HTTPKit

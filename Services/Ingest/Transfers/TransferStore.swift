@@ -16,7 +16,7 @@ enum TransferState: Int, Sendable {
     case open = 0
     case done = 1
     case failed = 2
-    /// Its files are gone, because they have expired or the person said so.
+    /// Its files are gone, because they have expired or the person removed them.
     case removed = 3
 }
 

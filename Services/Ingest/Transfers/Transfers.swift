@@ -109,7 +109,7 @@ struct Transfers: Sendable {
     }
 }
 
-/// How far the jobs are that are being worked on; in memory, since a restart begins them anew.
+/// How far the jobs are that are being worked on; in memory, since a restart starts them over.
 final class TransferMeter: Sendable {
     private let state = Mutex<[JobID: TransferProgress]>([:])
 

@@ -1,4 +1,4 @@
-// SQL sentences about days: which have news, and the sealed minutes of those that were summed up.
+// SQL sentences about days: which have new entries, and the sealed minutes of those that were summed up.
 
 import Contracts
 import Foundation
@@ -64,12 +64,12 @@ struct DayStore: Sendable {
                 """)
         // Elsewhere the table would stay without a key, and nobody would know.
         guard db.changesCount == 1 else { throw StoreError.tableNotStrict("roll_ups") }
-        // Makes every connection read the declarations anew.
+        // Makes every connection read the declarations again.
         try db.execute(sql: "PRAGMA schema_version = \(version + 1)")
     }
 
     /// Notes that a chunk has come with entries of that day. Most days are known to be noted already; then the store is not asked.
-    /// - Returns: what `noted` is to be told after the commit; nil where it was known.
+    /// - Returns: what `noted` receives after the commit; nil where it was known.
     func touch(_ db: Database, _ key: DayKey) throws -> NotedDays.Written? {
         guard !noted.has(key) else { return nil }
         try db.run(
@@ -156,7 +156,7 @@ struct DayStore: Sendable {
         ).execute(arguments: [through, key.series.person, Int64(key.series.metric.number), key.day])
     }
 
-    /// Days before `day` that have news, oldest first.
+    /// Days before `day` that have new entries, oldest first.
     func dirty(_ db: Database, before day: Int64, limit: Int) throws -> [DayKey] {
         try keys(db, sql: "SELECT person, metric, day FROM days WHERE dirty = 1 AND day < ? ORDER BY day LIMIT ?", [day, limit])
     }

@@ -1,4 +1,4 @@
-// Of which days the writer knows that the store has noted their news.
+// Of which days the writer knows that the store has noted new entries.
 
 import Contracts
 import Synchronization
@@ -6,8 +6,8 @@ import Synchronization
 /// The last noted day of each series, in memory: nearly every upload is of the day of the one before, and asking the store each time
 /// whether that day is noted costs a quarter of what storing an entry does.
 ///
-/// Says so of committed notes alone, else a day would never be summed up. Added to after the commit, on the writer's thread; whatever
-/// takes notes away does so in a write body and says it here in the same body. It may know too little: then the note is written again.
+/// Holds committed notes alone, else a day would never be summed up. Added to after the commit, on the writer's thread; whatever
+/// takes notes away does so in a write body and reports it here in the same body. It may know too little: then the note is written again.
 final class NotedDays: Sendable {
     /// A note that was written and is not committed yet.
     struct Written: Sendable {

@@ -6,7 +6,7 @@ import Synchronization
 /// Noted with each of their entries, of which one comes every ten seconds while they fly; after a restart nobody is known until then,
 /// and nothing is forgotten of whoever flies no more.
 final class SyntheticPeople: Sendable {
-    /// Long enough for every hearer of the stream to have been away for a while.
+    /// Long enough for every consumer of the stream to have been away for a while.
     static let kept = Duration.seconds(3600)
 
     private let people = Mutex<Set<PersonID>>([])

@@ -12,7 +12,7 @@ struct Upkeep: Sendable {
     static let busyChunks = 256
     /// Days that one round sums up or merges at most.
     static let daysPerRound = 2000
-    /// Days that one read looks at and one transaction changes: some hundred kilobytes that no upload's flush waits long for.
+    /// Days that one read covers and one transaction changes: some hundred kilobytes that no upload's flush waits long for.
     private static let daysPerStep = 4
     /// Uploads come first: upkeep rests so many times as long as it worked, so that it takes a quarter of one core.
     private static let restsPerWork = 3

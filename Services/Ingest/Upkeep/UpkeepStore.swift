@@ -75,7 +75,7 @@ struct UpkeepStore: Sendable {
             let opened = try vault.undamaged(chunk, noting: missing) { try vault.open($0, of: person, key: secret) } ?? []
             sum.add(opened.filter { range.contains($0.at.milliseconds) })
         }
-        // Whoever reads the day goes on opening its chunks, and is told what is missing; kept minutes would not say so.
+        // Whoever reads the day goes on opening its chunks, and is sent what is missing; kept minutes would hide it.
         guard missing.all.isEmpty else { return nil }
         let sealed = try vault.seal(minutes: sum, key, of: person, under: secret)
         return DayWork(
@@ -114,7 +114,7 @@ struct UpkeepStore: Sendable {
 
     // MARK: Forgetting
 
-    /// Forgets what was measured before `time`, and past days whole. What the stream's log says of it keeps its place alone.
+    /// Forgets what was measured before `time`, and past days whole. Of its rows in the stream's log only their places stay.
     /// - Returns: how many chunks; `limit` means that there may be more.
     func forget(_ db: Database, entriesOf person: PersonID, before time: Timestamp, limit: Int) throws -> Int {
         guard let number = try DeviceStore().personNumber(db, person) else { return 0 }
@@ -128,7 +128,7 @@ struct UpkeepStore: Sendable {
 
     // MARK: Doing
 
-    /// Carries out what was found, unless the day is no longer as it was found; then the next round looks again.
+    /// Carries out what was found, unless the day is no longer as it was found; then the next round finds it again.
     func carryOut(_ db: Database, _ work: DayWork, nextID: () -> Int64) throws {
         guard let state = try days.state(db, work.key), state.rolledThrough == work.rolledThrough else { return }
         // The person's data were erased meanwhile: what was sealed before must not come back.

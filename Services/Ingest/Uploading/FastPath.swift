@@ -22,7 +22,7 @@ final class FastPath: Sendable {
     }
 
     fileprivate struct State {
-        /// In the order in which they set out, from `first` on.
+        /// In the order in which they were registered, from `first` on.
         var waiting: [PendingUpload] = []
         var first = 0
         var isRunning = false
@@ -40,8 +40,8 @@ final class FastPath: Sendable {
         (self.timeout, self.relay, self.epoch, self.keys, self.memory) = (timeout, relay, epoch, keys, memory)
     }
 
-    /// An upload that sets out for the disk; nil where nothing of it can matter to an alarm, or all of that has been published. Its
-    /// end must be reported.
+    /// Registers an upload before its commit, whose end must be reported; nil where nothing of it can matter to an alarm, or all of that
+    /// has been published.
     func watch(_ upload: ReadyUpload) -> PendingUpload? {
         // What is refused comes after what is stored of its upload: as the newer it would hide the rest, which supervision takes in order.
         defer { refused(upload.unstored, of: upload) }

@@ -1,9 +1,9 @@
-// What the writer remembers of each series so that most uploads need not look into the store.
+// What the writer remembers of each series so that most uploads need not read the store.
 
 import Contracts
 import Synchronization
 
-/// What is known of one series. It may say too much after a transaction was undone, never too little: then a search finds nothing.
+/// What is known of one series. It may be too high after a transaction was rolled back, never too low: then a search finds nothing.
 struct SeriesState: Sendable {
     /// No stored entry is later.
     var newest: Int64
@@ -11,7 +11,7 @@ struct SeriesState: Sendable {
     var freshChunks: Int
 }
 
-/// Asked and changed within the store's write bodies only, which run one after the other; the lock is for upkeep's look.
+/// Read and changed within the store's write bodies only, which run one after the other; the lock is for upkeep, which reads it.
 final class SeriesMemory: Sendable {
     private struct State {
         var series: [Int64: SeriesState] = [:]
@@ -50,7 +50,7 @@ final class SeriesMemory: Sendable {
         }
     }
 
-    /// Series that got at least so many chunks since their last roll-up, the count of each starting anew.
+    /// Series that got at least so many chunks since their last roll-up, the count of each starting over.
     func takeBusy(atLeast chunks: Int) -> [Series] {
         state.withLock { state in
             var busy: [Series] = []

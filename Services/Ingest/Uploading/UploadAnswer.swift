@@ -1,4 +1,4 @@
-// What is said of an upload: how many entries were new, which were known, which were refused and why.
+// The answer to an upload: how many entries were new, which were known, which were refused and why.
 
 import Contracts
 

@@ -15,13 +15,13 @@ final class ReadyUpload: Sendable {
     let trace: String
     let key: SymmetricKey
     let plan: UploadPlan
-    /// What refused entries say all the same, in times of now: for alarms alone.
+    /// Values of refused entries, in times of now: for alarms alone.
     let unstored: [Sample]
     /// One per group of the plan.
     let chunks: [SealedChunk]
-    /// What dispatchers are told of it; nil where nobody listened when it came.
+    /// What is published to dispatchers; nil where nobody was subscribed when it came.
     let payload: [UInt8]?
-    /// What third parties are told of it.
+    /// What is published to the gateway.
     let arrivals: [ArrivalEventStore.Rendered]
     let refused: RefusedEntries?
     let repeatable: RepeatableRequest?
@@ -44,7 +44,7 @@ struct UploadEffect: Sendable {
     /// Whether the upload is refused for what of it was stored before. A value and no error: an error would undo the uploads of everybody
     /// else in this commit, and do them again one by one.
     var refusal: @Sendable (Repetitions) -> Problem? = { _ in nil }
-    /// Is told what of the upload was stored before and how many entries are new. Throws only what the store throws.
+    /// Receives what of the upload was stored before and how many entries are new. Throws only what the store throws.
     var run: @Sendable (Database, Repetitions, _ accepted: Int) throws -> Void = { _, _, _ in }
 }
 
@@ -85,7 +85,7 @@ final class StoredUpload: Sendable {
     let isWhole: Bool
     /// Its place in the person's stream; nil where nothing was new.
     let sequence: Int64?
-    /// What third parties are told of it.
+    /// What is published to the gateway.
     let arrivals: [EventRelay.Committed]
     /// Of its days, as far as they were not noted before.
     let notes: [NotedDays.Written]
@@ -99,7 +99,7 @@ final class StoredUpload: Sendable {
 final class UploadRepository: Sendable {
     /// Entries closer than this are looked for in one search, those farther apart each by themselves.
     private static let nearby: Int64 = 10_000
-    /// Of more stretches than this each chunk is looked at once for all.
+    /// Of more stretches than this each chunk is opened once for all.
     private static let mostStretches = 8
 
     let vault: ChunkVault
@@ -252,7 +252,7 @@ final class UploadRepository: Sendable {
     }
 }
 
-/// Uploads of one commit are stored together: one savepoint and one look at each stream's head for all of them. What can be refused is
+/// Uploads of one commit are stored together: one savepoint and one read of each stream's head for all of them. What can be refused is
 /// refused by a value; only the store's own errors are thrown.
 struct UploadBody: GatheredBody {
     private let store: UploadRepository

@@ -1,4 +1,4 @@
-// The door by which entries come in: documents, lines, and the small upload that most are.
+// The routes by which entries come in: documents, lines, and the small upload that most are.
 
 import Contracts
 import HTTPKit
@@ -8,7 +8,7 @@ import ServiceKit
 struct UploadRoutes: Sendable {
     let uploads: Uploads
     let limiter: RateLimiter<Int64>
-    /// Of small uploads that say how somebody is now, from a device that has sent too much else.
+    /// Of small uploads with values of now, from a device that has sent too much else.
     let urgent: RateLimiter<Int64>
 
     var all: [Route] { [upload] }
@@ -90,7 +90,7 @@ struct UploadRoutes: Sendable {
         }
     }
 
-    /// A device that sends its backlog too fast is refused that, and is heard as to how its person is now.
+    /// A device that sends its backlog too fast is refused that, and its values of now are taken.
     private func read(_ document: ByteBuffer, _ origin: UploadOrigin, after wait: Duration?) throws -> ReceivedUpload {
         guard let wait else { return try read(document, origin) }
         if document.readableBytes <= UploadLimits.urgentBytes {

@@ -8,7 +8,7 @@ import Sealing
 import ServiceKit
 import Storage
 
-/// An upload as the door hands it over: read, but not yet stored.
+/// An upload as the route hands it over: read, but not yet stored.
 struct ReceivedUpload: Sendable {
     var scanned: ScannedUpload
     /// The refused entries as they came, as far as there was room; personal. Without those that may not be taken at all (ING-10).
@@ -18,7 +18,7 @@ struct ReceivedUpload: Sendable {
     /// Of the whole body; only where the request has an `Idempotency-Key`.
     var bodyHash: [UInt8] = []
 
-    /// Whether it says how somebody is now.
+    /// Whether it has values of now.
     func isUrgent(at now: Timestamp) -> Bool {
         (scanned.samples + scanned.unstored).contains { $0.at >= now - UploadLimits.urgentAge }
     }
@@ -45,8 +45,7 @@ final class Uploads: Sendable {
     let digests: SymmetricKey
     let registry: DeviceRegistry
     let logger: Logger
-    /// Tells whoever looks at a person's dashboard.
-    /// Who looks at a person's data.
+    /// Wakes the event streams of a person's dashboard.
     let arrivals = Watchers<PersonID>(limit: HTTPLimits().streamsPerCaller)
     /// Who is in an alert: their devices are asked to measure more often.
     let alerted = AlertedPeople()
@@ -111,8 +110,8 @@ final class Uploads: Sendable {
         return upload
     }
 
-    /// What of a parameter that another device is tracked for supervision hears all the same, since nothing comes from that one (decision
-    /// 0012): it is refused and stored nowhere, but it may be somebody's heart.
+    /// Entries of parameters that are tracked from another device, from which nothing comes: refused and stored nowhere, but published to
+    /// supervision, since they may be somebody's heart (decision 0012).
     private func ofMissedTypes(_ untracked: [Sample], _ origin: UploadOrigin) -> [Sample] {
         guard !untracked.isEmpty else { return [] }
         let missed = Set(untracked.map(\.type)).filter {
@@ -123,7 +122,7 @@ final class Uploads: Sendable {
 
     // MARK: Storing
 
-    /// Stores what is new and says what became of every entry.
+    /// Stores what is new and returns what became of every entry.
     /// - Throws: `Problem` for an upload that is one entry and refused, or whose idempotency key was used for another;
     ///   `StoreError` where the store cannot take it; then nothing of it is stored.
     /// - Parameter effect: happens in the same transaction as the upload; where it throws, nothing of either is stored.
@@ -141,8 +140,8 @@ final class Uploads: Sendable {
         return try reply(outcome, to: upload.scanned, ready, origin)
     }
 
-    /// As the other, for those who cannot wait: `answer` is called once, from any thread that has better things to do, and must see
-    /// to it that what it is given is called soon. That gives the reply or throws.
+    /// Takes an upload without suspending its caller: `answer` is called once, on any thread, must not block it, and must see to it that
+    /// what it is given is called soon. That gives the reply or throws.
     func take(
         _ upload: ReceivedUpload, _ origin: UploadOrigin, answer: @escaping @Sendable (@escaping @Sendable () throws -> UploadReply) -> Void
     ) throws {
@@ -152,7 +151,7 @@ final class Uploads: Sendable {
         store.enqueue(UploadBody(uploadStore, ready)) { [self] outcome in
             switch outcome {
             case .success(let outcome):
-                // Here and not with the answer: whoever watches a heart is told before the loop has time for its device.
+                // Here and not with the answer: supervision receives it before the event loop answers the device.
                 taken(outcome, ready, pending)
             case .failure(let error): arrived(pending, error)
             }
@@ -162,7 +161,7 @@ final class Uploads: Sendable {
 
     private func taken(_ outcome: UploadOutcome, _ ready: ReadyUpload, _ pending: FastPath.PendingUpload?) {
         if case .otherBody = outcome {
-            // A device that counts its keys anew after a restart is refused for a day, and heard.
+            // A device that restarts its count of keys is refused for a day, and its entries are still published.
             if let pending { fastPath.refused(pending) }
         } else {
             pending?.settle()
@@ -170,7 +169,7 @@ final class Uploads: Sendable {
         }
     }
 
-    /// A disk that is full or sick refuses the device; whoever watches the person still hears what came (rescue fails open).
+    /// A full or failing disk refuses the device; supervision still receives what came (rescue fails open).
     private func arrived(_ pending: FastPath.PendingUpload?, _ error: any Error) {
         guard let pending else { return }
         if error is StoreError { fastPath.refused(pending) } else { pending.settle() }
@@ -238,7 +237,7 @@ final class Uploads: Sendable {
     /// With the answer, which the writer's thread gives: an effect (`Database.afterCommit`) would be a closure more for each upload.
     private func publish(_ outcome: UploadOutcome, _ ready: ReadyUpload) {
         guard case .stored(let stored) = outcome else { return }
-        // After what was stored: of two values of one instant the one that counts is heard first.
+        // After what was stored: of two values of one instant the one that counts is published first.
         defer { fastPath.refused(stored.plan.conflicting, of: ready) }
         guard let sequence = stored.sequence else { return }
         arrivals.notify(ready.device.person)
@@ -318,7 +317,7 @@ final class Uploads: Sendable {
     }
 }
 
-/// What the door says of an upload that was not refused.
+/// The answer to an upload that was not refused.
 enum UploadReply: Sendable {
     case first(UploadAnswer)
     /// The JSON that the same request got the first time.

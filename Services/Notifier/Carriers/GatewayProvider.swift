@@ -36,7 +36,7 @@ struct GatewayProvider: TextProvider {
             text: channel == .call ? letter.text.spoken : letter.text.short, language: letter.language.rawValue,
             notAfter: letter.notAfter.rfc3339, receipts: receipts.gateway)
         guard let json = try? JSONEncoder().encode(body) else { return .refused("unreadable") }
-        // One message may go out as SMS and as a call: each is an errand of its own to the provider.
+        // One message may go out as SMS and as a call: each is a request of its own to the provider.
         let id = "\(letter.message).\(channel.rawValue)"
         guard let signature = try? WebhookSignature.sign(id: id, at: .now, body: json, secrets: [secret]) else {
             return .refused("unreadable")

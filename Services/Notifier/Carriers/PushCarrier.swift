@@ -29,7 +29,7 @@ struct PushCarrier: Carrier {
         let attempt = await http.attempt(request)
         if case .failure(.refusedAddress) = attempt.outcome { return .refused("endpoint-refused") }
         if case .failure(.malformed) = attempt.outcome { return .refused("endpoint-refused") }
-        // What a stranger's server says about us is final: nobody here can mend it.
+        // A push server's refusal is final: nobody here can correct its cause.
         if case .success(let response) = attempt.outcome, [401, 403].contains(response.status) { return .refused("endpoint-refused") }
         return attempt.outcome(taken: .taken(receipts: false)) {
             PushCarrier.goneStatuses.contains($0) ? PushCarrier.gone : "endpoint-refused"

@@ -6,7 +6,7 @@ import Contracts
 struct Pace: Hashable, Sendable {
     /// After failed rounds of attempts.
     var backoff: Backoff
-    /// After an attempt of which nobody knows what came of it: time for a receipt to tell.
+    /// After an attempt of which nobody knows what came of it: time for a receipt to come.
     var unknown: Duration
     /// How long after it was taken a receipt may still come.
     var receipt: Duration
@@ -16,7 +16,7 @@ struct Pace: Hashable, Sendable {
 /// crash may have succeeded, and is treated as such an attempt is.
 struct Delivery: Hashable, Sendable {
     enum Outcome: Hashable, Sendable {
-        /// The next system has taken it; whether it will tell more later.
+        /// The next system has taken it; whether receipts follow.
         case taken(receipts: Bool)
         /// Nothing was handed over.
         case unreachable
@@ -39,7 +39,7 @@ struct Delivery: Hashable, Sendable {
         }
     }
 
-    /// What a provider says later about an attempt that it had taken.
+    /// What a provider reports later about an attempt that it had taken.
     enum Receipt: String, Hashable, Sendable, CaseIterable {
         /// It has it and goes on trying.
         case accepted
@@ -136,7 +136,7 @@ struct Delivery: Hashable, Sendable {
 
     // MARK: Receipts
 
-    /// Returns whether it has changed. What an earlier attempt's provider says counts only if it is good news.
+    /// Returns whether it has changed. A receipt of an earlier attempt counts only if it reports success.
     mutating func receive(_ receipt: Receipt, attempt: Int, order: [String], pace: Pace, at now: Timestamp) -> Bool {
         guard !isSettled, attempt <= attempts, attempt > 0 else { return false }
         switch receipt {
@@ -184,7 +184,7 @@ struct Delivery: Hashable, Sendable {
     }
 }
 
-/// What is said of a message on one channel, over all its targets.
+/// What is published of a message on one channel, over all its targets.
 enum ChannelVerdict {
     /// The best of them; nil while one is still under way.
     static func of(_ deliveries: [(state: DeliveryState, reason: String?, isSettled: Bool)]) -> (state: DeliveryState, reason: String?)? {

@@ -1,4 +1,4 @@
-// What is said in an emergency, in both languages: short, and without a word that could be misheard.
+// Messages in an emergency, in both languages: short, and without a word that could be misheard.
 
 import Contracts
 

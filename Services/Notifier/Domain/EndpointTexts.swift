@@ -1,4 +1,4 @@
-// What organisations are told of their addresses for webhooks, in English and Italian.
+// Messages to organisations about their addresses for webhooks, in English and Italian.
 
 import Contracts
 

@@ -3,7 +3,7 @@
 import Contracts
 import Foundation
 
-/// The checks of a question `send-message`.
+/// The checks of a request `send-message`.
 enum MessageRules {
     /// Characters of a value; only `text` and `certificate` may have several lines.
     static let longestValue = 4000

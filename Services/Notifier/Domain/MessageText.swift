@@ -1,4 +1,4 @@
-// What a message says, on each channel, from a template and its values.
+// The text of a message, on each channel, from a template and its values.
 
 import Contracts
 
@@ -6,7 +6,7 @@ import Contracts
 struct MessageText: Hashable, Sendable {
     /// Of the mail.
     var subject: String
-    /// What there is to say, without greeting and closing: for the mail and the inbox.
+    /// The content without greeting and closing: for the mail and the inbox.
     var body: String
     /// For SMS: at most one segment once the values are in. Only what cannot wait for a mail has a link in it.
     var short: String
@@ -40,7 +40,7 @@ struct RenderedMessage: Hashable, Sendable {
     /// For calls.
     var spoken: String
     var title: String
-    /// Says that there is something, never what.
+    /// That there is something, never what.
     var push: String
     /// Where a tap on the push message leads; nil for the suite itself.
     var link: String?
@@ -94,7 +94,7 @@ struct MessageFrame: Sendable {
     }
 }
 
-/// Values as people say them: a time in words, a decision in the message's language.
+/// Values in the message's language: a time in words, a decision by its name.
 enum SpokenValues {
     /// `place` where none was ever known.
     static let unknownPlace = "none"

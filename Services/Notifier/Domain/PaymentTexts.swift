@@ -1,4 +1,4 @@
-// What organisations are told about money, in both languages.
+// Messages to organisations about money, in both languages.
 
 import Contracts
 

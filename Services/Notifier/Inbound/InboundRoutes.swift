@@ -1,4 +1,4 @@
-// The doors over HTTP for providers: texts that came in.
+// The routes over HTTP for providers: texts that came in.
 
 import Contracts
 import Foundation

@@ -24,7 +24,7 @@ actor InboundService {
             return try await ask(request, of: AcknowledgeByCode.owner)
         } catch let failure as Failure where failure.isRetriable {
             // Whoever stands in for a dispatcher that does not answer calls the same services, and waits for the same codes.
-            // A text that says nothing to it either may say something to the other: the provider is to come again.
+            // A text that means nothing to it either may mean something to the other: the provider is to come again.
             guard let deputy = AcknowledgeByCode.owner.deputy, let result = try? await ask(request, of: deputy) else { throw failure }
             return result
         }
@@ -38,7 +38,7 @@ actor InboundService {
 
 /// A text as a provider sends it.
 struct InboundText: Hashable, Sendable {
-    /// Characters that are looked at.
+    /// Characters that are read.
     static let longest = 480
 
     let number: String

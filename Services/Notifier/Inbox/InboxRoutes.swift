@@ -1,4 +1,4 @@
-// The doors over HTTP for people: the inbox and the ways in which messages come.
+// The routes over HTTP for people: the inbox and the ways in which messages come.
 
 import Contracts
 import Foundation

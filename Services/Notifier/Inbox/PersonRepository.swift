@@ -109,7 +109,7 @@ struct PersonRepository: Sendable {
         try await store.write { try channels.delete($0, id, of: person) }
     }
 
-    /// Its server says that it is gone.
+    /// Its server has answered that it is gone.
     func dropEndpoint(number: Int64) async throws {
         try await store.write { try channels.delete($0, number: number) }
     }

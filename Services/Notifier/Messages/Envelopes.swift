@@ -5,7 +5,7 @@ import Foundation
 import Sealing
 import ServiceKit
 
-/// What a message says and where it goes, as it is kept.
+/// The content of a message and its addresses, as they are kept.
 struct MessageContent: Codable, Hashable, Sendable {
     var template: MessageTemplate
     var language: Language

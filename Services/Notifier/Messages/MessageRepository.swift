@@ -1,4 +1,4 @@
-// The notifier's transactions: each one a whole change with the facts that tell of it.
+// The notifier's transactions: each one a whole change with the facts that publish it.
 
 import Bus
 import Contracts

@@ -1,4 +1,4 @@
-// Takes messages from the other services and tells how far they are.
+// Takes messages from the other services and answers how far they are.
 
 import Bus
 import Contracts
@@ -8,7 +8,7 @@ import Storage
 
 /// Takes responsibility: what it has answered is stored, whatever happens next.
 struct MessageService: Sendable {
-    /// How long a message is tried that does not say.
+    /// How long a message without a time of its own is tried.
     static let usualLife = Duration.seconds(24 * 3600)
 
     let store: MessageRepository

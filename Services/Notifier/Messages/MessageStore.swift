@@ -54,7 +54,7 @@ struct MessageStore: Sendable {
             ?? false
     }
 
-    /// What was said is forgotten once it has been said everywhere.
+    /// The content is deleted once it was sent everywhere.
     func forgetContent(_ db: Database, of message: MessageID) throws {
         try db.execute(
             sql: """

@@ -1,4 +1,4 @@
-// Where providers tell what became of a message, and how it is known that it is they who tell.
+// Where providers report what became of a message, and how it is known that it is they.
 
 import Contracts
 import Sealing

@@ -1,4 +1,4 @@
-// The doors over HTTP for providers: what became of the messages that they had taken.
+// The routes over HTTP for providers: what became of the messages that they had taken.
 
 import Contracts
 import Foundation

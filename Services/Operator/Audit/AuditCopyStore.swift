@@ -39,7 +39,7 @@ enum AuditFile {
 
     private static func check(_ row: Row, _ proof: inout AuditProof) {
         let values: [DatabaseValue] = [row["sequence"], row["entry"], row["previous"], row["hash"], row["object"]]
-        // By what each is stored as: text that was made a blob reads alike, and is a changed file all the same.
+        // By what each is stored as: text that was made a blob reads alike, and is still a changed file.
         guard case .int64(let sequence) = values[0].storage, case .string(let entry) = values[1].storage,
             case .blob(let previous) = values[2].storage, case .blob(let hash) = values[3].storage,
             case .string(let object) = values[4].storage

@@ -50,7 +50,7 @@ final class OutboxQueue: Sendable {
         contents.withLock { _ = close($0.descriptor) }
     }
 
-    /// Opens the folder's queue or begins one. A record that a crash tore at the end is dropped: nobody was told that it was kept.
+    /// Opens the folder's queue or begins one. A record that a crash tore at the end is dropped: `append` had not returned.
     static func open(_ folder: URL, durability: Durability) throws -> OutboxQueue {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let keys = KeyFiles(folder: folder)

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A partition is one device's line; its token is kept with it, so that what waits can be sent by the next run.
+/// A partition holds one device's entries; its token is kept with it, so that what waits can be sent by the next run.
 enum OutboxRecord: Hashable, Sendable {
     case queue(id: String)
     /// The partition's next entry gets this sequence.

@@ -45,7 +45,7 @@ struct OutboxState: Sendable {
         waiting += 1
     }
 
-    /// Makes the partition begin at a sequence, as a compacted file says.
+    /// Makes the partition begin at a sequence, as a compacted file has it.
     mutating func begin(_ partition: String, at sequence: UInt64) {
         guard partitions[partition]?.waiting ?? 0 == 0 else { return }
         partitions[partition, default: Partition()].next = sequence

@@ -25,12 +25,12 @@ struct PeopleReply: Sendable {
     func number(_ name: String) -> Double? { (object[name] as? NSNumber)?.doubleValue }
     func list(_ name: String) -> [[String: Any]] { object[name] as? [[String: Any]] ?? [] }
 
-    /// Fails with what the service says, unless the status is the one that was hoped for.
+    /// Fails with the service's answer, unless the status is the one that was hoped for.
     func expecting(_ status: Int, _ step: String) throws(OperatorError) -> PeopleReply {
         guard self.status == status else {
-            let said = [text("title"), text("detail")].compactMap { $0 }.joined(separator: ". ")
+            let reason = [text("title"), text("detail")].compactMap { $0 }.joined(separator: ". ")
             throw OperatorError(
-                .failed, "\(step): answered \(self.status) instead of \(status)\(said.isEmpty ? "" : " (\(said))")",
+                .failed, "\(step): answered \(self.status) instead of \(status)\(reason.isEmpty ? "" : " (\(reason))")",
                 mend: "see the services' log lines; --verbose shows them")
         }
         return self

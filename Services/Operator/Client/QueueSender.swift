@@ -3,7 +3,7 @@
 import Contracts
 import Foundation
 
-/// What happened to one upload, for progress, ledgers and accounts.
+/// What happened to one upload, for progress, logs and accounts.
 enum UploadEvent: Sendable {
     case acknowledged(OutboxBatch, UploadAnswer, took: Duration)
     /// It could not be delivered now; the entries stay in the queue.

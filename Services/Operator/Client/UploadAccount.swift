@@ -33,7 +33,7 @@ struct UploadAccount: Hashable, Sendable {
         }
     }
 
-    /// Entries about which the server has said something.
+    /// Entries that the server has answered.
     var answered: Int { accepted + duplicates + rejected + refused }
 
     var lines: [String] {

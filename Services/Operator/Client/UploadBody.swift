@@ -24,7 +24,7 @@ enum UploadBody {
     }
 
     /// The body of a batch. The same entries always give the same bytes, so that a repeated key has the same body.
-    /// - Parameter tried: when the device tries to send it for the first time, where it says so (SOS-41).
+    /// - Parameter tried: when the device tries to send it for the first time, where it sends that (SOS-41).
     static func batch(_ entries: some Sequence<[UInt8]>, firstTriedAt tried: Timestamp? = nil) -> [UInt8] {
         var body = Array("{".utf8)
         if let tried { body += Array("\"firstTriedAt\":\(tried.milliseconds),".utf8) }
@@ -40,7 +40,7 @@ enum UploadBody {
     }
 }
 
-/// What the server says about an upload that it took.
+/// The server's answer to an upload that it took.
 struct UploadAnswer: Decodable, Hashable, Sendable {
     struct Rejection: Decodable, Hashable, Sendable {
         var index: Int

@@ -46,7 +46,7 @@ struct VerifyAuditCommand: AsyncParsableCommand {
                 _ = try await connection.ask(ListEmergencies(person: nil, limit: 1))
                 var received: [Peer: [String]] = [:]
                 for (peer, other) in [(Peer.sosDispatcher, Peer.sosDeputy), (.sosDeputy, .sosDispatcher)] {
-                    // An installation may do without the second, and one of the two may be down: the other is verified all the same.
+                    // An installation may do without the second, and one of the two may be down: the other is verified even so.
                     let answer = try? await connection.ask(VerifyAudit(), at: peer, deadline: Self.timeout)
                     received[other] = answer?.anchorsOfOther
                 }

@@ -29,7 +29,7 @@ struct AddDeviceCommand: RequestCommand {
     @Option(help: "What the person calls it; at most 64 characters.")
     var name = "device"
 
-    @Option(help: ArgumentHelp("How often it measures, such as 1s; tells silence from patience.", valueName: "duration"))
+    @Option(help: ArgumentHelp("How often it measures, such as 1s; sets which silence is a loss.", valueName: "duration"))
     var interval: SpokenDuration?
 
     @Flag(help: "Print one JSON object with person, device and token.")

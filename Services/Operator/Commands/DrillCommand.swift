@@ -114,7 +114,7 @@ struct ReportDrillsCommand: AsyncParsableCommand {
     }
 }
 
-/// What drills say about one integrator.
+/// What drills show about one integrator.
 struct DrillReadiness: Hashable, Sendable {
     static let looked = 20
     static let deadlineMs: Int64 = 5000

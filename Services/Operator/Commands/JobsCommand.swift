@@ -54,7 +54,7 @@ struct ListJobsCommand: AsyncParsableCommand {
                     do throws(OperatorError) {
                         show(try await Self.all(of: peer, by: connection), of: peer)
                     } catch {
-                        // The others may answer all the same.
+                        // The others may still answer.
                         Console.shared.complain("\(error)")
                         last = error
                     }

@@ -103,11 +103,11 @@ struct AddPeer: AsyncParsableCommand {
         }
     }
 
-    /// Whose public files the peer needs: who publishes what it hears and who answers what it asks, and whoever stands in for those.
+    /// Whose public files the peer needs: who publishes what it consumes and who answers what it requests, and whoever stands in for those.
     static func talksTo(_ families: [String], _ methods: [String]) -> [Peer] {
-        let heard = families.map { name in StreamFamily.all.first { $0.name == name }?.owner ?? .sosDispatcher }
-        let asked = Questions.all.filter { methods.contains($0.method) }.map { $0.owner }
-        let owners = Set(heard + asked)
+        let publishers = families.map { name in StreamFamily.all.first { $0.name == name }?.owner ?? .sosDispatcher }
+        let servers = Questions.all.filter { methods.contains($0.method) }.map { $0.owner }
+        let owners = Set(publishers + servers)
         return owners.union(owners.compactMap(\.deputy)).sorted { $0.name < $1.name }
     }
 }
@@ -163,7 +163,7 @@ enum SuiteKeys {
         return made
     }
 
-    /// As `makeMissing`, where a damaged file is only told: the part that reads it refuses to start, and the others run.
+    /// As `makeMissing`, where a damaged file is only reported: the part that reads it refuses to start, and the others run.
     static func makeMissingOrComplain(_ layout: SuiteLayout) -> [Peer] {
         let (made, faults) = makeWhatIsMissing(layout)
         for fault in faults { Console.shared.complain("\(fault)") }

@@ -73,11 +73,11 @@ struct ShowOrganisationCommand: RequestCommand {
     }
 }
 
-/// What the operator may say of an organisation: the word is the command's name.
+/// What the operator may decide of an organisation: the word is the command's name.
 protocol JudgementWord {
     static var judgement: JudgeOrganisation.Judgement { get }
     static var abstract: String { get }
-    /// More than the abstract says; empty for nothing.
+    /// More than the abstract has; empty for nothing.
     static var discussion: String { get }
 }
 

@@ -44,7 +44,7 @@ struct Up: AsyncParsableCommand {
         return ["TRACKME_SOS_WEBHOOK_URL": Up.referenceDesk, "TRACKME_SOS_MESSAGE_STATUS": status]
     }
 
-    /// Told before anything starts, instead of by a part that ends again and again.
+    /// Reported before anything starts, instead of by a part that ends again and again.
     private func requireFreePorts() async throws {
         for (port, part, setting) in ports.all where only.isEmpty || only.contains(where: { part.hasPrefix($0) }) {
             let finding = Checks.port(port, of: part, await PortProbe().state(of: port, isEdge: ports.isEdge(port)), setting: setting)
@@ -91,7 +91,7 @@ struct Up: AsyncParsableCommand {
             let supervisor = Supervisor(parts, line: screen.line) { notice in
                 if let state = refusals.received(notice) { heartbeat?.describe(state) }
                 switch notice {
-                // To systemd the suite has started when what can run runs: it would end one that never says so.
+                // To systemd the suite has started when what can run runs: it would end one that never reports it.
                 case .everythingIsReady, .readyWithout: heartbeat?.started()
                 default: break
                 }

@@ -12,7 +12,7 @@ struct OwnDemoSuite: Sendable {
     let verbose: Bool
     /// Settings of the services beside the demo's own.
     var settings: [String: String] = [:]
-    /// Where its progress is told.
+    /// Where its progress is shown.
     var say: @Sendable (String) -> Void = { DemoPlay.say($0) }
 
     private static let startBound = Duration.seconds(20)

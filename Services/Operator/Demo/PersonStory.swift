@@ -1,14 +1,14 @@
-// The demo's other course: one person's life with the suite, from registration to erasure, through the doors that apps use.
+// The demo's other course: one person's life with the suite, from registration to erasure, through the routes that apps use.
 
 import Contracts
 import Foundation
 import Sealing
 import ServiceKit
 
-/// Registers, pairs a wearable, uploads, looks, pauses, resumes, and orders everything erased. Each step must answer as promised.
+/// Registers, pairs a wearable, uploads, reads, pauses, resumes, and orders everything erased. Each step must answer as promised.
 struct PersonStory: Sendable {
     let client: PeopleClient
-    /// How long the services may take to tell each other.
+    /// How long the services may take to receive events of each other.
     private static let bound = Duration.seconds(20)
 
     func run() async throws {
@@ -50,7 +50,7 @@ struct PersonStory: Sendable {
         let offer = try await client.call("POST", .ingest, "/ingest/v1/pairings", body: offered).expecting(201, "offering the wearable")
         let pairing = "/ingest/v1/pairings/\(offer.text("pairing") ?? "")"
         let typed = ["number": offer.text("number") ?? ""]
-        // Ingest may hear of the new account a moment after it was made.
+        // Ingest may receive the new account a moment after it was made.
         _ = try await DemoPlay.waiting("the wearable was not paired", within: Self.bound) {
             let reply = try await client.call("POST", .ingest, "\(pairing)/confirmation", token: token, body: typed)
             return reply.status == 401 || reply.status == 403 ? nil : try reply.expecting(200, "pairing")

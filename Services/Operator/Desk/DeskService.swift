@@ -1,4 +1,4 @@
-// The desk itself: verifies, writes its log, then answers as its mode says.
+// The desk itself: verifies, writes its log, then answers in its mode.
 
 import Contracts
 import Foundation

@@ -57,7 +57,7 @@ enum Checks {
         }
     }
 
-    /// - Parameter reason: what the part itself said when `trackme up` tried it last.
+    /// - Parameter reason: what the part itself wrote when `trackme up` tried it last.
     static func refusal(of part: String, _ reason: String) -> Finding {
         .failure(
             "start of \(part)", "refused: \(reason)",
@@ -66,7 +66,7 @@ enum Checks {
         )
     }
 
-    /// - Parameter remark: what the part, which runs, says with its readiness.
+    /// - Parameter remark: what the part, which runs, reports with its readiness.
     static func remark(of part: String, _ remark: String) -> Finding {
         .failure("state of \(part)", remark, mend: "see its log, and docs/operating.md, \"What to do when\"")
     }

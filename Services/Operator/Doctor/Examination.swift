@@ -1,4 +1,4 @@
-// Looks at the machine and hands what it found to the checks.
+// Examines the machine and hands what it found to the checks.
 
 import Contracts
 import Foundation

@@ -1,4 +1,4 @@
-// What the doctor says of one thing it looked at.
+// The doctor's finding about one thing that it checked.
 
 struct Finding: Hashable, Sendable {
     enum Level: String, Sendable {

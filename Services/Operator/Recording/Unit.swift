@@ -7,7 +7,7 @@ struct UnitConversion: Hashable, Sendable {
     var offset = 0.0
 
     func callAsFunction(_ number: Double) -> Double {
-        // A number that is already in the right unit stays bit for bit what the file says.
+        // A number that is already in the right unit stays bit for bit what the file has.
         scale == 1 && offset == 0 ? number : number * scale + offset
     }
 

@@ -49,11 +49,11 @@ struct SandboxKit: Encodable, Sendable {
 }
 
 struct SandboxFounding: Sendable {
-    /// How long the services may take to tell each other.
+    /// How long the services may take to receive events of each other.
     static let bound = Duration.seconds(30)
     /// Another person is tried where a fiscal code was taken by an earlier sandbox.
     private static let tries = 10
-    /// As the wearable says of itself; while it stays it measures so often.
+    /// As the wearable reports it; while it stays it measures so often.
     static let interval = Duration.seconds(1)
 
     let place: SandboxPlace
@@ -103,7 +103,7 @@ struct SandboxFounding: Sendable {
         ]
         let offer = try await client.call("POST", .ingest, "/ingest/v1/pairings", body: offered).expecting(201, "offering the wearable")
         let pairing = "/ingest/v1/pairings/\(offer.text("pairing") ?? "")"
-        // Ingest may hear of the new account a moment after it was made.
+        // Ingest may receive the new account a moment after it was made.
         _ = try await DemoPlay.waiting("the wearable was not paired", within: Self.bound) {
             let reply = try await client.call(
                 "POST", .ingest, "\(pairing)/confirmation", token: token, body: ["number": offer.text("number") ?? ""])
@@ -136,7 +136,7 @@ struct SandboxFounding: Sendable {
         let scopes = [
             "requests:read", "requests:write", "data:read", "payments:read", "payments:write", "subscriptions:manage",
         ]
-        // The gateway may hear of the log-in a moment after it was made.
+        // The gateway may receive the log-in a moment after it was made.
         let made = try await DemoPlay.waiting("the API client was not made", within: Self.bound) {
             let body: [String: Any] = ["name": "sandbox", "scopes": scopes]
             let reply = try await client.call("POST", .gateway, "/thirdparty/v1/clients", token: token, body: body)

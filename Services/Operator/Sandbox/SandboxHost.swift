@@ -10,7 +10,7 @@ struct SandboxHost: Sendable {
     let person: SandboxPerson
     let say: @Sendable (String) -> Void
 
-    /// Looks for requests and accepts them until it is cancelled; a suite that is away for a while is waited for.
+    /// Polls for requests and accepts them until it is cancelled; a suite that is away for a while is waited for.
     /// - Parameter once: ends after the first.
     func accept(once: Bool) async throws {
         var session = SandboxSession(client: client, login: person.email, password: person.password)

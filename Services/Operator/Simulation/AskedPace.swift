@@ -18,7 +18,7 @@ final class AskedPace: Sendable {
         asked.withLock { $0 }.map { min(usual, max(Self.shortest, $0)) } ?? usual
     }
 
-    /// Every answer says how it is from now on.
+    /// Every answer sets it from now on.
     func received(_ event: UploadEvent) {
         guard case .acknowledged(_, let answer, _) = event else { return }
         let rate = answer.supervision?.measurementsPerSecond

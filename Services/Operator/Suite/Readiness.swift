@@ -15,7 +15,7 @@ struct Readiness: Sendable {
         sender = HTTPSender(settings, logger: Logger(label: "trackme.readiness") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// What `/health/ready` says.
+    /// What `/health/ready` answers.
     func probe(port: Int) async -> ProbeAnswer {
         switch await status("http://127.0.0.1:\(port)/health/ready") {
         case 200: .ready
@@ -45,7 +45,7 @@ struct Readiness: Sendable {
         return [308, 400].contains(await status("http://127.0.0.1:\(port)/") ?? 0)
     }
 
-    /// What does not go as it should at a service that runs; empty where it says nothing.
+    /// What does not go as it should at a service that runs; empty where it reports nothing.
     func remarks(port: Int) async -> [String] {
         guard let answer = await answer("http://127.0.0.1:\(port)/health/ready") else { return [] }
         return (try? CheckedJSON.decode(Remarked.self, from: answer.body, of: .suite))?.remarks ?? []

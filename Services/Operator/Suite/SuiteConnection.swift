@@ -1,4 +1,4 @@
-// Asks the services questions, as the bus peer `trackme`. Every command that concerns a service comes through here.
+// Sends requests to the services, as the bus peer `trackme`. Every command that concerns a service comes through here.
 
 import Bus
 import Contracts
@@ -11,7 +11,7 @@ actor SuiteConnection {
     private let runtime: Runtime
     private var clients: [Peer: BusClient] = [:]
 
-    /// A question of an operator may wait longer than one between services.
+    /// A request of an operator may wait longer than one between services.
     static let deadline = Duration.seconds(2)
     private static let attempts = 3
 
@@ -93,7 +93,7 @@ actor SuiteConnection {
         try await ask(ResendJobs.method, request, at: peer)
     }
 
-    /// A question that every service answers for itself.
+    /// A request that every service answers for itself.
     private func ask<Reply: Decodable>(_ method: String, _ request: some Encodable, at peer: Peer) async throws(OperatorError) -> Reply {
         let client = try await client(of: peer)
         do throws(Failure) {

@@ -1,4 +1,4 @@
-// Where a suite on this machine keeps its things, and how its services are told so.
+// Where a suite on this machine keeps its things, and how its services receive that.
 
 import ArgumentParser
 import Contracts
@@ -36,9 +36,9 @@ struct SuiteLayout: Sendable {
     var busFolder: URL { URL(fileURLWithPath: environment["TRACKME_BUS_DIRECTORY"] ?? "", isDirectory: true) }
     var keysFolder: URL { URL(fileURLWithPath: environment["TRACKME_BUS_KEYS"] ?? "", isDirectory: true) }
     var keys: KeyFiles { KeyFiles(folder: keysFolder) }
-    /// Where `trackme up` says on which ports it runs.
+    /// Where `trackme up` writes on which ports it runs.
     var portsFile: URL { data.appendingPathComponent("ports.json") }
-    /// Where `trackme up` says which parts refuse to start.
+    /// Where `trackme up` writes which parts refuse to start.
     var refusalsFile: URL { data.appendingPathComponent("refused.json") }
     var edgeFolder: URL { data.appendingPathComponent("edge", isDirectory: true) }
     /// What a reference client keeps: its queue and the key that seals it.

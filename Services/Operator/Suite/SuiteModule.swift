@@ -16,7 +16,7 @@ struct ServiceExecutable: Hashable, Sendable {
     static let notifierPort = 8104
     static let gatewayPort = 8105
 
-    /// In the order of starting: who speaks before who listens.
+    /// In the order of starting: publishers before their consumers.
     static func all(
         consentPort: Int = consentPort, ingestPort: Int = ingestPort, sosPort: Int = sosDispatcherPort,
         deputyPort: Int = sosDeputyPort, notifierPort: Int = notifierPort, gatewayPort: Int = gatewayPort

@@ -32,7 +32,7 @@ struct SuitePorts: ParsableArguments, Sendable {
         }
     }
 
-    /// As they are where nobody says otherwise.
+    /// The default ports.
     static let usual: SuitePorts = {
         // No argument is wrong, since there is none.
         (try? SuitePorts.parse([])) ?? SuitePorts()

@@ -30,7 +30,7 @@ final class SuiteRefusals: Sendable {
         }
     }
 
-    /// Where it cannot be written, parts have said the same on the screen.
+    /// Where it cannot be written, parts have written the same on the screen.
     private func write(_ reasons: [String: String]) {
         guard !reasons.isEmpty else {
             try? FileManager.default.removeItem(at: file)

@@ -19,7 +19,7 @@ final class ChildProcess: Sendable {
 
     /// Longest line handed on; what is longer is cut into several.
     static let lineBytes = 16_384
-    private static let lastWords = DispatchTimeInterval.milliseconds(20)
+    private static let lastLines = DispatchTimeInterval.milliseconds(20)
 
     /// Starts it. `line` gets its output and errors line by line; `exited` is called once, also where it could not be started.
     /// Both are called on threads of this child's own.
@@ -40,8 +40,8 @@ final class ChildProcess: Sendable {
                 read.signal()
             }
             let status = waitForEnd(of: child)
-            // Its last words come before the news of its end, unless a grandchild keeps the pipe open.
-            _ = read.wait(timeout: .now() + ChildProcess.lastWords)
+            // Its last lines are reported before its end, unless a grandchild keeps the pipe open.
+            _ = read.wait(timeout: .now() + ChildProcess.lastLines)
             exited(status)
         }
     }

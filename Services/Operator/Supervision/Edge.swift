@@ -71,7 +71,7 @@ struct Edge: Sendable {
     }
 
     private final class Certified: Sendable {
-        /// A certificate that does not come has a cause that no waiting mends, such as a clock before its time: the suite is ready all the same.
+        /// A certificate that does not come has a cause that no waiting mends, such as a clock before its time: the suite is ready even so.
         private static let timeout = Duration.seconds(10)
         let isCertified = Atomic(false)
         private let asked = Mutex<ContinuousClock.Instant?>(nil)

@@ -4,7 +4,7 @@ import Foundation
 import ServiceKit
 import Synchronization
 
-/// A datagram socket in the file system, made anew for each life of a child, so that the last beats of one are never taken for the first
+/// A datagram socket in the file system, made again for each life of a child, so that the last beats of one are never taken for the first
 /// of the next.
 final class HeartbeatSocket: Sendable {
     private let path: String
@@ -49,7 +49,7 @@ final class HeartbeatSocket: Sendable {
             while true {
                 let count = recv(descriptor, &buffer, buffer.count, 0)
                 if count == -1, errno == EINTR { continue }
-                // An empty datagram reads as the end does, and says nothing: whoever sends one must not cost a service its watch.
+                // An empty datagram reads as the end does, and reports nothing: whoever sends one must not cost a service its watch.
                 guard count >= 0, !isClosed.isSet.load(ordering: .acquiring) else { break }
                 let lines = String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n")
                 for message in lines.compactMap({ Heartbeat.Message(rawValue: String($0)) }) { received(message) }
@@ -65,7 +65,7 @@ final class HeartbeatSocket: Sendable {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// The environment by which a child finds it; what this process was told of a watch over itself is not the child's.
+    /// The environment by which a child finds it; the variables of a watchdog over this process are not the child's.
     static func environment(_ inherited: [String: String], at path: String?) -> [String: String] {
         var environment = inherited
         for key in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] { environment[key] = nil }

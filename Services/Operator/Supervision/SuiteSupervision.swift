@@ -1,4 +1,4 @@
-// Puts the parts of the suite together for the supervisor.
+// Assembles the parts of the suite for the supervisor.
 
 import Contracts
 import Foundation
@@ -14,7 +14,7 @@ struct SuiteSupervision: Sendable {
     var withEdge = true
     /// Whether the second SOS dispatcher runs too.
     var withDeputy = true
-    /// Services begin anew where a part of their store is missing.
+    /// Services create their store again where a part of it is missing.
     var beginsAnew = false
 
     /// The services in the order of starting, then the edge. Makes the keys that are missing and the folder of the sockets.
@@ -28,7 +28,7 @@ struct SuiteSupervision: Sendable {
         let readiness = Readiness()
         var parts: [SupervisedPart] = []
         let wanted = ports.services.filter { only?.contains($0.peer.name) ?? (withDeputy || $0.peer.deputyOf == nil) }
-        // One that is not there is told of, started when it is, and keeps none of the others from their work.
+        // One that is not there is reported, started when it is, and keeps none of the others from their work.
         if !wanted.contains(where: \.isThere) { try wanted.first?.requireThere() }
         for service in wanted {
             var environment = layout.environment(of: service.peer, httpPort: service.port)

@@ -1,4 +1,4 @@
-// Does what the supervisor's machine decides: holds the children, asks them for their readiness, tells it what happened.
+// Does what the supervisor's machine decides: holds the children, probes their readiness, reports to it what happened.
 
 import Contracts
 import Foundation
@@ -22,13 +22,13 @@ struct SupervisedPart: Sendable {
 /// What came of asking a part for its readiness.
 enum ProbeAnswer: Sendable {
     case ready
-    /// It says that it cannot take work now.
+    /// It answers that it cannot take work now.
     case unready
     /// No answer.
     case silent
 }
 
-/// Runs the parts until it is told to stop and they have ended.
+/// Runs the parts until it is asked to stop and they have ended.
 struct Supervisor: Sendable {
     private enum Event: Sendable {
         case exited(String, ChildStatus, complaint: String)
@@ -53,7 +53,7 @@ struct Supervisor: Sendable {
         let process: ChildProcess
         let heartbeat: HeartbeatSocket?
         let life: Int
-        /// How much of its processor time the machine was told of.
+        /// How much of its processor time was reported to the machine.
         var worked = Duration.zero
     }
 

@@ -12,17 +12,17 @@ enum SupervisorAction: Hashable, Sendable {
     case finished(ExitStatus)
 }
 
-/// What an operator is told.
+/// What is reported to an operator.
 enum SupervisorNotice: Hashable, Sendable {
-    /// Every part is ready; said once.
+    /// Every part is ready; reported once.
     case everythingIsReady
-    /// What can run runs, without these; said once, where not everything was ready before.
+    /// What can run runs, without these; reported once, where not everything was ready before.
     case readyWithout([String])
     case restarting(String, status: ChildStatus)
     case readyAgain(String)
     /// It exits again and again; it is still started each second.
     case crashLoop(String, status: ChildStatus)
-    /// It refuses to start with what it finds, and has said why; told again where the reason is another. Unless `again`, nothing else
+    /// It refuses to start with what it finds, and has written why; reported again where the reason changes. Unless `again`, nothing else
     /// runs either and the suite ends.
     case refused(String, reason: String, again: Bool)
     /// One that had refused has started.
@@ -63,7 +63,7 @@ struct SupervisorMachine: Sendable {
         var stopBound = Duration.seconds(10)
         /// A part that was ready and answers no probe for so long hangs and is replaced; so is a door that does not come back to answer one.
         var hangBound = Duration.seconds(10)
-        /// A part that has sent heartbeats and sends none for so long has failed and is replaced, and so has a door that leaves a question
+        /// A part that has sent heartbeats and sends none for so long has failed and is replaced, and so has a door that leaves a probe
         /// unanswered for so long and does nothing. One tick later at the latest it is noticed: within a second (SOS-41).
         var silenceBound = Duration.milliseconds(900)
         /// For the first heartbeat of a new life of a part that has sent some before: it leaves before anything is opened.
@@ -71,7 +71,7 @@ struct SupervisorMachine: Sendable {
         /// Between two calls of `timePassed`.
         var tick = Duration.milliseconds(100)
 
-        /// What children are told of `silenceBound`: they send five beats in that time.
+        /// What children receive as `silenceBound`: they send five beats in that time.
         static let beatBound = Duration.seconds(1)
     }
 
@@ -96,7 +96,7 @@ struct SupervisorMachine: Sendable {
         var exits: [Duration] = []
         /// Since it runs: when it answered a probe last, once it was ready.
         var answeredAt: Duration?
-        /// Since it runs: when it was asked the first question that it has not answered.
+        /// Since it runs: when the first probe began that it has not answered.
         var askedAt: Duration?
         /// Since it runs: when it was started, and when its last heartbeat came.
         var startedAt = Duration.zero
@@ -104,7 +104,7 @@ struct SupervisorMachine: Sendable {
         var wasReady = false
         /// Whether it sends heartbeats.
         var sendsHeartbeats = false
-        /// Since it runs: whether it said that it has started, or that it is ready.
+        /// Since it runs: whether it reported that it has started, or that it is ready.
         var hasStarted = false
         var reportedLoop = false
         /// Until it has started again.
@@ -159,7 +159,7 @@ struct SupervisorMachine: Sendable {
     }
 
     /// A probe of the part's readiness was answered.
-    /// - Parameter isReady: whether it takes work. One that was ready may say that it is not, with a full disk for instance: it does not
+    /// - Parameter isReady: whether it takes work. One that was ready may report that it is not, with a full disk for instance: it does not
     ///   hang.
     mutating func answered(_ name: String, isReady: Bool = true, at now: Duration) -> [SupervisorAction] {
         guard let index = index(of: name), parts[index].state == .running else { return [] }
@@ -175,7 +175,7 @@ struct SupervisorMachine: Sendable {
     }
 
     /// A heartbeat of the part came.
-    /// - Parameter hasStarted: whether it says that it has started: its settings and stores are sound.
+    /// - Parameter hasStarted: whether it reports that it has started: its settings and stores are sound.
     mutating func received(_ name: String, hasStarted: Bool = false, at now: Duration) -> [SupervisorAction] {
         guard let index = index(of: name), parts[index].state == .running else { return [] }
         parts[index].lastHeartbeatAt = now
@@ -190,14 +190,14 @@ struct SupervisorMachine: Sendable {
         return parts[index].refusal == nil ? [] : [.report(.mended(parts[index].name))]
     }
 
-    /// What is to be said of all parts together, once.
+    /// What is to be reported of all parts together, once.
     private mutating func attendance() -> [SupervisorAction] {
         guard !isStopping, !reportedReady else { return [] }
         if parts.allSatisfy(\.isReady) {
             reportedReady = true
             return [.report(.everythingIsReady)]
         }
-        // Who waits for one that is missing is never ready, and has started all the same.
+        // Who waits for one that is missing is never ready, and has still started.
         let missing = parts.filter(\.isMissing)
         let haveOthersStarted = parts.allSatisfy { $0.isMissing || $0.state == .running && $0.hasStarted }
         guard !reportedMissing, !missing.isEmpty, haveOthersStarted else { return [] }
@@ -254,7 +254,7 @@ struct SupervisorMachine: Sendable {
 
     /// To be called at each tick.
     mutating func timePassed(to now: Duration) -> [SupervisorAction] {
-        // Whoever was halted or starved himself has heard nobody meanwhile: the silence of others counts only while this watch was awake.
+        // A supervisor that was halted or starved has received nothing: silence counts only while it was running itself.
         let late = max(.zero, now - lastTick - limits.tick)
         lastTick = now
         var actions: [SupervisorAction] = []

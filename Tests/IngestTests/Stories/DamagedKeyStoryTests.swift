@@ -47,13 +47,13 @@ struct DamagedKeyStoryTests {
             let stored = try Self.wrapped(of: wearers.ill.person, in: folder)
             try await IngestHarness.run(in: folder) { house in
                 try await Self.others(house, wearers)
-                try await ExpressLaneTests.hearing(house) { heard in
+                try await FastPathTests.hearing(house) { heard in
                     let critical = Sample.pulse(Timestamp.now.milliseconds, 31)
                     let refused = try await house.post([critical].upload, token: wearers.ill.token)
                     #expect(refused.status == 503 && refused.problem == "unavailable" && refused.headers["retry-after"] == "1")
                     let early = try await eventually("it is heard") { heard.early.first { $0.header.subject == "\(wearers.ill.person)" } }
                     #expect(early.header.type == SamplesRecorded.provisionalType)
-                    #expect(try ExpressLaneTests.samples(early) == [critical])
+                    #expect(try FastPathTests.samples(early) == [critical])
                 }
                 let read = try await house.request("GET", "/ingest/v1/entries?type=heart-rate", token: wearers.ill.token)
                 #expect(read.status == 503 && read.problem == "unavailable")

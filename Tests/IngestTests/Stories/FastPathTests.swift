@@ -1,4 +1,4 @@
-// The way past a disk that is slow or refuses: fresh entries are heard before, or without, being stored.
+// The way past a disk that is slow or refuses: fresh entries are published before, or without, being stored.
 
 import Bus
 import Contracts
@@ -13,8 +13,8 @@ import Testing
 
 @testable import Ingest
 
-@Suite("Express lane")
-struct ExpressLaneTests {
+@Suite("Fast path")
+struct FastPathTests {
     /// What the dispatcher's place on the bus hears, by both ways.
     final class Heard: Sendable {
         private let state = Mutex<(early: [StreamEvent], stored: [StreamEvent], hasBegun: Bool)>(([], [], false))
@@ -94,7 +94,7 @@ struct ExpressLaneTests {
         }
     }
 
-    @Test("Entries that no alarm looks at any more, and places alone, do not take the express lane")
+    @Test("Entries that no alarm depends on any more, and places alone, do not take the fast path")
     func notFresh() async throws {
         try await withTemporaryFolder { folder in
             try await IngestHarness.run(in: folder) { house in

@@ -1,4 +1,4 @@
-// The express lane through ingest and the dispatcher as they are: a disk that hangs delays no alarm.
+// The fast path through ingest and the dispatcher as they are: a disk that hangs delays no alarm.
 
 import Foundation
 import GRDB
@@ -11,7 +11,7 @@ import Testing
 @testable import SOSDispatcher
 
 @Suite("Stories of a slow disk", .timeLimit(.minutes(5)))
-struct ExpressStories {
+struct FastPathStories {
     @Test(
         "P6, SOS-10, SOS-15: while ingest's disk hangs an emergency opens, under the id that the stored entry gives it; one call goes out")
     func hangingDisk() async throws {
