@@ -85,9 +85,13 @@ enum Exceptions {
         "Services/Operator/Supervision/Supervisor.swift": pace,
     ]
 
+    private static let option = "names an option of the command, which scripts use"
+
     /// Declarations whose name has a word that `NameTests` replaces, as `path name`, and why.
     static let replacedWords: [String: String] = [
-        "Shared/HTTPKit/RemoteAddress.swift isNeighbour": "a host of the same network is a neighbour in the field's words too"
+        "Shared/HTTPKit/RemoteAddress.swift isNeighbour": "a host of the same network is a neighbour in the field's words too",
+        "Services/Operator/Commands/DemoCommand.swift deskLedger": option, "Services/Operator/Commands/DeskCommand.swift ledger": option,
+        "Services/Operator/Commands/SimulateCommand.swift ledger": option,
     ]
 
     private static let states = "for senders that wait for the fate of one message; the suite's own follow `notify.deliveries`"
