@@ -35,6 +35,32 @@ package struct HarnessAnswer: Sendable {
     package var text: String { String(decoding: body, as: UTF8.self) }
 
     package func header(_ name: String) -> String? { headers[name.lowercased()] }
+
+    /// Itself where the status is this one.
+    @discardableResult
+    package func expect(status: Int, file: StaticString = #fileID, line: Int = #line) throws -> HarnessAnswer {
+        guard self.status == status else { throw OtherStatus(description: "\(file):\(line): \(self.status) instead of \(status): \(text)") }
+        return self
+    }
+
+    package struct OtherStatus: Error, CustomStringConvertible {
+        package let description: String
+    }
+}
+
+/// A harness around a service that listens on a port of this machine.
+package protocol HTTPHarness: Sendable {
+    var port: Int { get }
+}
+
+extension HTTPHarness {
+    /// As `HarnessClient.ask`.
+    package func request(
+        _ method: String, _ path: String, token: String? = nil, json: [String: Any]? = nil, form: String? = nil,
+        headers: [String: String] = [:]
+    ) async throws -> HarnessAnswer {
+        try await HarnessClient(port: port).ask(method, path, token: token, json: json, form: form, headers: headers)
+    }
 }
 
 /// Asks one service. Keeps nothing of one answer for the next: neither cookies nor pages.

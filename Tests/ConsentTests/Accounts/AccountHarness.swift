@@ -60,7 +60,7 @@ final class AccountNeighbourhood: Sendable {
 }
 
 /// One running part of consent.
-final class AccountHarness: Sendable {
+final class AccountHarness: HTTPHarness {
     static let origin = "https://trackme.test"
     static let password = "una frase che ricordo"
     /// What the edge in front of it shows.
@@ -182,16 +182,7 @@ final class AccountHarness: Sendable {
 // MARK: Over HTTP
 
 extension AccountHarness {
-    typealias Response = HarnessAnswer
-
-    func request(
-        _ method: String, _ path: String, bearer: String? = nil, json: [String: Any]? = nil, form: String? = nil,
-        headers: [String: String] = [:]
-    ) async throws -> Response {
-        try await HarnessClient(port: port).ask(method, path, token: bearer, json: json, form: form, headers: headers)
-    }
-
-    func register(_ form: [String: Any], key: String? = nil, from remote: String? = nil) async throws -> Response {
+    func register(_ form: [String: Any], key: String? = nil, from remote: String? = nil) async throws -> HarnessAnswer {
         var headers = remote.map(Self.forwarded) ?? [:]
         headers["Idempotency-Key"] = key
         return try await request("POST", "/consent/v1/accounts", json: form, headers: headers)

@@ -58,7 +58,7 @@ struct BrokenConnectionStories {
         try await AccountHarness.run { house in
             let person = try await house.register(Applicant.form()).decoded(as: RegistrationItem.self).person
             func profile() async throws -> Data {
-                let answer = try await house.request("GET", "/consent/v1/profile", bearer: person.description)
+                let answer = try await house.request("GET", "/consent/v1/profile", token: person.description)
                 return try json(try JSONSerialization.jsonObject(with: answer.body) as? [String: Any] ?? [:])
             }
             let before = try await profile()

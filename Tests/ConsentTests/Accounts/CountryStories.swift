@@ -38,7 +38,7 @@ struct CountryStories {
                 let answer = try await house.register(Applicant.form(Self.german))
                 try #require(answer.status == 201, "\(answer.text)")
                 let person = try answer.decoded(as: RegistrationItem.self).person
-                let profile = try await house.request("GET", "/consent/v1/profile", bearer: "\(person)").decoded(as: ProfileItem.self)
+                let profile = try await house.request("GET", "/consent/v1/profile", token: "\(person)").decoded(as: ProfileItem.self)
                 #expect(profile.fiscalCode == "86095742719" && profile.phone == "+49301234567")
                 #expect(profile.cityOfResidence?.name == "München" && profile.cityOfResidence?.country == "Deutschland")
                 let found = try await house.request("GET", "/consent/v1/places?prefix=Muni").decoded(as: Page<PlaceItem>.self)
@@ -60,7 +60,7 @@ struct CountryStories {
                 try await house.register(Applicant.form(["phone": "333 1234567"])).decoded(as: RegistrationItem.self).person
             }
             try await AccountHarness.run(in: folder, Self.environment(in: folder)) { house in
-                let profile = try await house.request("GET", "/consent/v1/profile", bearer: "\(person)").decoded(as: ProfileItem.self)
+                let profile = try await house.request("GET", "/consent/v1/profile", token: "\(person)").decoded(as: ProfileItem.self)
                 #expect(profile.fiscalCode == Applicant.fiscalCode() && profile.phone == "+393331234567")
                 #expect(profile.cityOfBirth?.name == "Roma" && profile.cityOfBirth?.country == "Italia")
                 let found = try await house.opened.store.read { db in
@@ -68,10 +68,10 @@ struct CountryStories {
                 }
                 #expect(found?.person == person)
                 let moved = try await house.request(
-                    "PATCH", "/consent/v1/profile", bearer: "\(person)", json: ["cityOfResidence": "11000000", "phone": "0171 7654321"])
+                    "PATCH", "/consent/v1/profile", token: "\(person)", json: ["cityOfResidence": "11000000", "phone": "0171 7654321"])
                 #expect(moved.status == 200, "\(moved.text)")
                 #expect(try moved.decoded(as: ProfileItem.self).phone == "+491717654321")
-                let back = try await house.request("PATCH", "/consent/v1/profile", bearer: "\(person)", json: ["cityOfResidence": "F205"])
+                let back = try await house.request("PATCH", "/consent/v1/profile", token: "\(person)", json: ["cityOfResidence": "F205"])
                 #expect(Set(back.pointers) == ["/cityOfResidence"], "the earlier list is read and no longer offered")
             }
         }

@@ -87,7 +87,7 @@ struct FirstMailStories {
             _ = try await house.register(Applicant.form())
             let token = try await house.register(Applicant.form(email: "b@example.org", surname: "Rossi"))
                 .decoded(as: RegistrationItem.self).correctionToken
-            func correct(_ token: String, _ email: String) async throws -> AccountHarness.Response {
+            func correct(_ token: String, _ email: String) async throws -> HarnessAnswer {
                 try await house.request("POST", "/consent/v1/accounts/first-mail", json: ["correctionToken": token, "email": email])
             }
             // Without a confirmation the account is open already, and the person is told at once.

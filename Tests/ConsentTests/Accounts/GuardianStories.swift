@@ -35,7 +35,7 @@ struct GuardianStories {
             #expect(try await house.row(item.person)?.state == .active)
             #expect(try await house.facts().map(\.active) == [false, true])
             try await eventually("weight and height are stored now") { house.around.entries.count == 1 }
-            let records = try await house.request("GET", "/consent/v1/profile/consents", bearer: item.person.description)
+            let records = try await house.request("GET", "/consent/v1/profile/consents", token: item.person.description)
                 .decoded(as: Page<ConsentRecordItem>.self).items
             #expect(Set(records.map(\.what)) == [.terms, .privacy, .anonymousSharing])
             #expect(records.allSatisfy { $0.by == .guardian && $0.guardian == "Maria Verdi, mamma@example.org" && $0.given })

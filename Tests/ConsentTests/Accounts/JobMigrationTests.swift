@@ -77,7 +77,7 @@ struct JobMigrationTests {
                 try await eventually("all is told") { try await house.count("jobs WHERE due IS NOT NULL") == 0 }
                 #expect(house.around.ids == ["a"] && house.around.entries.map(\.person) == [old.person])
                 #expect(house.around.subscriptions.map(\.person) == [old.person])
-                let profile = try await house.request("GET", "/consent/v1/profile", bearer: old.person.description).decoded(
+                let profile = try await house.request("GET", "/consent/v1/profile", token: old.person.description).decoded(
                     as: ProfileItem.self)
                 #expect(profile.automatedSOS.status == .active)
                 #expect(try await house.count("jobs") == 1)

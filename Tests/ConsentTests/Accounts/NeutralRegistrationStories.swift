@@ -13,7 +13,7 @@ struct NeutralRegistrationStories {
     private static let required = ["TRACKME_ACC_CONFIRM_REQUIRED": "true"]
 
     /// Everything of an answer but what is random.
-    private func shape(_ response: AccountHarness.Response) throws -> String {
+    private func shape(_ response: HarnessAnswer) throws -> String {
         var item = try #require(try JSONSerialization.jsonObject(with: response.body) as? [String: Any])
         for name in ["person", "correctionToken"] { item[name] = try #require(item[name] as? String).count }
         return "\(response.status) \(try JSONSerialization.data(withJSONObject: item, options: .sortedKeys).count) \(item["state"] ?? "")"

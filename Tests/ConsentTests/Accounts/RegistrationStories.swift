@@ -199,7 +199,7 @@ struct RegistrationStories {
             #expect(item.state == .active && item.automatedSOS.status == .refused)
             let reason = try #require(item.automatedSOS.reason)
             #expect(failure.isRetriable ? reason.contains("did not answer") : reason == failure.reason)
-            let profile = try await house.request("GET", "/consent/v1/profile", bearer: item.person.description).decoded(
+            let profile = try await house.request("GET", "/consent/v1/profile", token: item.person.description).decoded(
                 as: ProfileItem.self)
             #expect(profile.automatedSOS.reason == reason)
         }
@@ -333,7 +333,7 @@ extension AccountHarness {
     }
 
     /// A body as it stands, as JSON.
-    func raw(_ body: String) async throws -> Response {
+    func raw(_ body: String) async throws -> HarnessAnswer {
         try await request("POST", "/consent/v1/accounts", form: body, headers: ["Content-Type": "application/json"])
     }
 }

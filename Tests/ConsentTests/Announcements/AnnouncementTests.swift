@@ -24,15 +24,15 @@ struct AnnouncementTests {
     func announces() async throws {
         try await AccountHarness.run { house in
             let anOperator = OperatorID.random().description
-            let made = try await house.request("POST", "/consent/v1/announcements", bearer: anOperator, json: Self.form())
+            let made = try await house.request("POST", "/consent/v1/announcements", token: anOperator, json: Self.form())
             #expect(made.status == 201)
             let id = try made.decoded(as: AnnouncementItem.self).id
             let seen = try await house.request("GET", "/consent/v1/announcements").decoded(as: Page<AnnouncementItem>.self).items
             #expect(seen.map(\.id) == [id] && seen[0].maintenance)
             #expect(seen[0].texts["it"]?.title == "Manutenzione" && seen[0].texts["en"]?.text == "From 3 to 4.")
             #expect(try await house.parts.announcements.current(now: .now + .seconds(7201)).isEmpty)
-            #expect(try await house.request("DELETE", "/consent/v1/announcements/\(id)", bearer: anOperator).status == 204)
-            #expect(try await house.request("DELETE", "/consent/v1/announcements/\(id)", bearer: anOperator).status == 404)
+            #expect(try await house.request("DELETE", "/consent/v1/announcements/\(id)", token: anOperator).status == 204)
+            #expect(try await house.request("DELETE", "/consent/v1/announcements/\(id)", token: anOperator).status == 404)
             #expect(try await house.request("GET", "/consent/v1/announcements").decoded(as: Page<AnnouncementItem>.self).items.isEmpty)
         }
     }
@@ -42,7 +42,7 @@ struct AnnouncementTests {
         try await AccountHarness.run { house in
             #expect(try await house.request("POST", "/consent/v1/announcements", json: Self.form()).status == 401)
             let person = PersonID.random().description
-            let refused = try await house.request("POST", "/consent/v1/announcements", bearer: person, json: Self.form())
+            let refused = try await house.request("POST", "/consent/v1/announcements", token: person, json: Self.form())
             #expect(refused.status == 403 && refused.problem == "not-for-this-account")
             #expect(try await house.count("announcements") == 0)
         }
@@ -58,7 +58,7 @@ struct AnnouncementTests {
     func refused(_ name: String, _ value: any Sendable) async throws {
         try await AccountHarness.run { house in
             let answer = try await house.request(
-                "POST", "/consent/v1/announcements", bearer: OperatorID.random().description, json: Self.form([name: value]))
+                "POST", "/consent/v1/announcements", token: OperatorID.random().description, json: Self.form([name: value]))
             #expect(answer.status == 422 && answer.problem == "invalid-announcement" && Set(answer.pointers) == ["/\(name)"])
             #expect(try await house.count("announcements") == 0)
         }
@@ -70,7 +70,7 @@ struct AnnouncementTests {
             let (anOperator, form) = (OperatorID.random().description, Self.form())
             for _ in 0..<2 {
                 let answer = try await house.request(
-                    "POST", "/consent/v1/announcements", bearer: anOperator, json: form, headers: ["Idempotency-Key": "one"])
+                    "POST", "/consent/v1/announcements", token: anOperator, json: form, headers: ["Idempotency-Key": "one"])
                 #expect(answer.status == 201)
             }
             #expect(try await house.count("announcements") == 1)
@@ -93,7 +93,7 @@ struct AnnouncementTests {
                 }
                 let anOperator = OperatorID.random().description
                 let form = Self.form(["maintenance": false, "breach": true, "from": Timestamp.now.rfc3339])
-                let made = try await house.request("POST", "/consent/v1/announcements", bearer: anOperator, json: form)
+                let made = try await house.request("POST", "/consent/v1/announcements", token: anOperator, json: form)
                 #expect(made.status == 201)
                 #expect(try made.decoded(as: AnnouncementItem.self).breach)
                 #expect(house.mail.messages(to: nil, .dataBreach).isEmpty, "nobody has begun to write")

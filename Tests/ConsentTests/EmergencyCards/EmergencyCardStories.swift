@@ -74,7 +74,7 @@ struct EmergencyCardStories {
             #expect(try await cards.snapshot().count == 1)
 
             let changed = try await house.request(
-                "PATCH", "/consent/v1/profile", bearer: person.description, json: ["address": "Via Nuova 5"])
+                "PATCH", "/consent/v1/profile", token: person.description, json: ["address": "Via Nuova 5"])
             #expect(changed.status == 200)
             #expect(try await cards.cards.sayDue() == 1)
             #expect(try await cards.said().last??.card?.address?.hasPrefix("Via Nuova 5") == true)

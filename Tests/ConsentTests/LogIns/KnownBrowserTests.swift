@@ -12,7 +12,7 @@ struct KnownBrowserTests {
     private static let owner = "anna@example.org"
 
     /// The cookie of an answer, as a browser sends it back.
-    private func cookie(_ response: LogInHarness.Response) throws -> String {
+    private func cookie(_ response: HarnessAnswer) throws -> String {
         let field = try #require(response.headers["set-cookie"])
         let pair = try #require(field.split(separator: ";").first)
         #expect(pair.hasPrefix("__Host-trackme-browser=") && field.contains("HttpOnly") && field.contains("Secure"))

@@ -15,7 +15,7 @@ import Testing
 @testable import Consent
 
 /// One running consent, as far as log-ins go, with two peers beside it.
-final class LogInHarness: Sendable {
+final class LogInHarness: HTTPHarness {
     static let origin = "https://trackme.test"
     static let password = "una frase che ricordo"
 
@@ -164,21 +164,12 @@ extension LogInHarness {
 // MARK: HTTP
 
 extension LogInHarness {
-    typealias Response = HarnessAnswer
-
-    func request(
-        _ method: String, _ path: String, token: String? = nil, json: [String: Any]? = nil, form: String? = nil,
-        headers: [String: String] = [:]
-    ) async throws -> Response {
-        try await HarnessClient(port: port).ask(method, path, token: token, json: json, form: form, headers: headers)
-    }
-
     /// A log-in, whatever comes of it.
     func tryLogIn(
         _ login: String = "anna@example.org", _ password: String = LogInHarness.password, kind: String? = nil,
         from address: String = "10.0.0.1",
         device: String = "phone"
-    ) async throws -> Response {
+    ) async throws -> HarnessAnswer {
         var body = ["login": login, "password": password, "device": device]
         body["kind"] = kind
         return try await request("POST", "/consent/v1/sessions", json: body, headers: AccountHarness.forwarded(address))
@@ -188,17 +179,10 @@ extension LogInHarness {
     func logIn(
         _ login: String = "anna@example.org", _ password: String = LogInHarness.password, device: String = "phone"
     ) async throws -> SessionAnswer {
-        let response = try await tryLogIn(login, password, device: device)
-        guard response.status == 200 else { throw Unexpected(status: response.status, text: response.text) }
-        return try response.decoded()
+        try await tryLogIn(login, password, device: device).expect(status: 200).decoded()
     }
 
-    struct Unexpected: Error {
-        let status: Int
-        let text: String
-    }
-
-    func refresh(_ token: String?, key: String? = nil) async throws -> Response {
+    func refresh(_ token: String?, key: String? = nil) async throws -> HarnessAnswer {
         let token = try #require(token)
         return try await request(
             "POST", "/consent/v1/sessions/refresh", json: ["refreshToken": token], headers: key.map { ["Idempotency-Key": $0] } ?? [:])

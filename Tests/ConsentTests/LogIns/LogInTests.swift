@@ -28,7 +28,7 @@ struct LogInTests {
                 // The form keeps the name and empties the password.
                 #expect(refused.pointers == ["/password"])
             }
-            func said(_ response: LogInHarness.Response) throws -> Problem {
+            func said(_ response: HarnessAnswer) throws -> Problem {
                 var problem: Problem = try response.decoded()
                 problem.requestId = nil
                 return problem
@@ -241,13 +241,5 @@ struct LogInTests {
             }
             #expect(Set(shown) == ["16 1"])
         }
-    }
-}
-
-extension LogInHarness.Response {
-    @discardableResult
-    func expect(status wanted: Int) throws -> LogInHarness.Response {
-        guard status == wanted else { throw LogInHarness.Unexpected(status: status, text: text) }
-        return self
     }
 }

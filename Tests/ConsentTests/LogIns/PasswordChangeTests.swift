@@ -15,7 +15,7 @@ struct PasswordChangeTests {
     private func change(
         _ house: LogInHarness, _ session: SessionAnswer, old: String = LogInHarness.password, new: String = new, again: String? = nil,
         endOthers: Bool? = nil
-    ) async throws -> LogInHarness.Response {
+    ) async throws -> HarnessAnswer {
         var body: [String: Any] = ["old": old, "new": new, "newAgain": again ?? new]
         body["endOtherSessions"] = endOthers
         return try await house.request("PUT", "/consent/v1/password", token: session.accessToken, json: body)

@@ -13,7 +13,7 @@ import Testing
 struct RecoveryTests {
     private static let new = "tutta un'altra frase"
 
-    private func ask(_ house: LogInHarness, _ email: String, from address: String = "10.0.0.1") async throws -> LogInHarness.Response {
+    private func ask(_ house: LogInHarness, _ email: String, from address: String = "10.0.0.1") async throws -> HarnessAnswer {
         try await house.request("POST", "/consent/v1/recoveries", json: ["email": email], headers: AccountHarness.forwarded(address))
     }
 
@@ -23,7 +23,7 @@ struct RecoveryTests {
 
     private func choose(
         _ house: LogInHarness, _ token: String, _ new: String = new, again: String? = nil
-    ) async throws -> LogInHarness.Response {
+    ) async throws -> HarnessAnswer {
         try await house.request(
             "POST", "/consent/v1/recoveries/password", json: ["token": token, "password": new, "passwordAgain": again ?? new])
     }

@@ -69,7 +69,7 @@ struct SecondFactorTests {
 
     private func logIn(
         _ house: LogInHarness, _ login: String = "anna@example.org", _ password: String = LogInHarness.password, code: String?
-    ) async throws -> LogInHarness.Response {
+    ) async throws -> HarnessAnswer {
         var body = ["login": login, "password": password, "device": "phone"]
         body["code"] = code
         return try await house.request("POST", "/consent/v1/sessions", json: body)
@@ -115,7 +115,7 @@ struct SecondFactorTests {
         try await LogInHarness.run { house in
             try await house.addPerson()
             let token = try await house.logIn().accessToken
-            func confirm(_ code: String) async throws -> LogInHarness.Response {
+            func confirm(_ code: String) async throws -> HarnessAnswer {
                 try await house.request("POST", "/consent/v1/second-factor/confirmation", token: token, json: ["code": code])
             }
             let writer = HeldWriter()
@@ -222,7 +222,7 @@ struct SecondFactorTests {
             #expect(stale.status == 401 && stale.problem == "insufficient-user-authentication")
             #expect(stale.headers["www-authenticate"]?.contains("insufficient_user_authentication") == true)
             #expect(try await house.isOpen(session.accessToken), "everything else goes on")
-            func prove(_ body: [String: String], _ token: String? = nil) async throws -> LogInHarness.Response {
+            func prove(_ body: [String: String], _ token: String? = nil) async throws -> HarnessAnswer {
                 try await house.request(
                     "POST", "/consent/v1/sessions/current/authentication", token: token ?? session.accessToken, json: body)
             }

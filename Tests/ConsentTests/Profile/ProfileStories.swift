@@ -18,7 +18,7 @@ struct ProfileStories {
     func shows() async throws {
         try await AccountHarness.run { house in
             let person = try await registered(house, Applicant.form(["phone": "333 1234567", "workHoursPerDay": 8]))
-            let answer = try await house.request("GET", "/consent/v1/profile", bearer: person)
+            let answer = try await house.request("GET", "/consent/v1/profile", token: person)
             let profile = try answer.decoded(as: ProfileItem.self)
             #expect(
                 (profile.name, profile.surname, profile.email, profile.birthDate) == ("Anna", "Esposito", "anna@example.org", "1940-05-01"))
@@ -37,8 +37,8 @@ struct ProfileStories {
             ] {
                 let json: [String: Any]? = method == "PATCH" ? [:] : nil
                 let nobody = try await house.request(method, path, json: json)
-                let other = try await house.request(method, path, bearer: OperatorID.random().description, json: json)
-                let unknown = try await house.request(method, path, bearer: PersonID.random().description, json: json)
+                let other = try await house.request(method, path, token: OperatorID.random().description, json: json)
+                let unknown = try await house.request(method, path, token: PersonID.random().description, json: json)
                 let statuses: [Int] = [nobody.status, other.status, unknown.status]
                 #expect(statuses == [401, 403, 404], "\(path)")
             }
@@ -49,9 +49,9 @@ struct ProfileStories {
     func occupation() async throws {
         try await AccountHarness.run { house in
             let person = try await registered(house)
-            let changed = try await house.request("PATCH", "/consent/v1/profile", bearer: person, json: ["occupation": "employed"])
+            let changed = try await house.request("PATCH", "/consent/v1/profile", token: person, json: ["occupation": "employed"])
             #expect(changed.status == 200)
-            let profile = try await house.request("GET", "/consent/v1/profile", bearer: person).decoded(as: ProfileItem.self)
+            let profile = try await house.request("GET", "/consent/v1/profile", token: person).decoded(as: ProfileItem.self)
             #expect(profile.occupation == .employed && profile.address == "Via Roma 1")
         }
     }
@@ -61,12 +61,12 @@ struct ProfileStories {
         try await AccountHarness.run { house in
             let person = try await registered(house)
             let wrong = try await house.request(
-                "PATCH", "/consent/v1/profile", bearer: person, json: ["occupation": "employed", "weight": -1])
+                "PATCH", "/consent/v1/profile", token: person, json: ["occupation": "employed", "weight": -1])
             #expect(wrong.status == 422 && wrong.problem == "invalid-profile" && Set(wrong.pointers) == ["/weight"])
             let fixed = try await house.request(
-                "PATCH", "/consent/v1/profile", bearer: person, json: ["occupation": "employed", "birthDate": "1950-01-01"])
+                "PATCH", "/consent/v1/profile", token: person, json: ["occupation": "employed", "birthDate": "1950-01-01"])
             #expect(fixed.status == 422 && fixed.problem == "fixed-field" && Set(fixed.pointers) == ["/birthDate"])
-            let profile = try await house.request("GET", "/consent/v1/profile", bearer: person).decoded(as: ProfileItem.self)
+            let profile = try await house.request("GET", "/consent/v1/profile", token: person).decoded(as: ProfileItem.self)
             #expect(profile.occupation == .student && profile.weight == 61.5)
         }
     }
@@ -76,7 +76,7 @@ struct ProfileStories {
         try await AccountHarness.run { house in
             let person = try await registered(house)
             try await eventually("the first entries are stored") { house.around.entries.count == 1 }
-            _ = try await house.request("PATCH", "/consent/v1/profile", bearer: person, json: ["weight": 63.0, "height": 162])
+            _ = try await house.request("PATCH", "/consent/v1/profile", token: person, json: ["weight": 63.0, "height": 162])
             let asked = try await eventually("the new entry is stored") { house.around.entries.count == 2 ? house.around.entries[1] : nil }
             #expect(asked.samples.map(\.type.code) == ["weight"] && asked.samples.map(\.value) == [63])
         }
@@ -87,10 +87,10 @@ struct ProfileStories {
         try await AccountHarness.run { house in
             let anna = try await registered(house, Applicant.form(["userName": "nonna"]))
             let other = try await registered(house, Applicant.form(email: "b@example.org", surname: "Rossi", ["userName": "zia"]))
-            let taken = try await house.request("PATCH", "/consent/v1/profile", bearer: other, json: ["userName": "NONNA"])
+            let taken = try await house.request("PATCH", "/consent/v1/profile", token: other, json: ["userName": "NONNA"])
             #expect(taken.status == 409 && taken.problem == "username-taken")
-            #expect(try await house.request("PATCH", "/consent/v1/profile", bearer: anna, json: ["userName": "anna"]).status == 200)
-            #expect(try await house.request("PATCH", "/consent/v1/profile", bearer: other, json: ["userName": "nonna"]).status == 200)
+            #expect(try await house.request("PATCH", "/consent/v1/profile", token: anna, json: ["userName": "anna"]).status == 200)
+            #expect(try await house.request("PATCH", "/consent/v1/profile", token: other, json: ["userName": "nonna"]).status == 200)
         }
     }
 
@@ -98,10 +98,10 @@ struct ProfileStories {
     func email() async throws {
         try await AccountHarness.run { house in
             let person = try await registered(house)
-            let asked = try await house.request("POST", "/consent/v1/profile/email", bearer: person, json: ["email": "nuova@example.org"])
+            let asked = try await house.request("POST", "/consent/v1/profile/email", token: person, json: ["email": "nuova@example.org"])
             #expect(asked.status == 202)
             func email() async throws -> String {
-                try await house.request("GET", "/consent/v1/profile", bearer: person).decoded(as: ProfileItem.self).email
+                try await house.request("GET", "/consent/v1/profile", token: person).decoded(as: ProfileItem.self).email
             }
             let link = try await house.link(to: "nuova@example.org", .changeAddress)
             #expect(try await house.request("GET", link).text.contains("nuova@example.org"))
@@ -120,8 +120,8 @@ struct ProfileStories {
         try await AccountHarness.run { house in
             let person = try await registered(house)
             _ = try await registered(house, Applicant.form(email: "b@example.org", surname: "Rossi"))
-            func change(_ email: String) async throws -> AccountHarness.Response {
-                try await house.request("POST", "/consent/v1/profile/email", bearer: person, json: ["email": email])
+            func change(_ email: String) async throws -> HarnessAnswer {
+                try await house.request("POST", "/consent/v1/profile/email", token: person, json: ["email": email])
             }
             #expect(try await change("B@example.org").status == 202)
             _ = try await house.mail.arrived(to: "b@example.org", .alreadyRegistered)
@@ -131,7 +131,7 @@ struct ProfileStories {
             let link = try await house.link(to: "late@example.org", .changeAddress)
             _ = try await registered(house, Applicant.form(email: "late@example.org", surname: "Bianchi"))
             #expect(try await house.request("POST", link, headers: ["Accept": "application/json"]).problem == "email-in-use")
-            let profile = try await house.request("GET", "/consent/v1/profile", bearer: person).decoded(as: ProfileItem.self)
+            let profile = try await house.request("GET", "/consent/v1/profile", token: person).decoded(as: ProfileItem.self)
             #expect(profile.email == "anna@example.org")
         }
     }
@@ -141,7 +141,7 @@ struct ProfileStories {
         try await AccountHarness.run { house in
             let person = try await registered(house)
             func change(_ email: String) async throws -> Int {
-                try await house.request("POST", "/consent/v1/profile/email", bearer: person, json: ["email": email]).status
+                try await house.request("POST", "/consent/v1/profile/email", token: person, json: ["email": email]).status
             }
             #expect(try await change("thief@example.org") == 202)
             let new = try await house.link(to: "thief@example.org", .changeAddress)
@@ -161,7 +161,7 @@ struct ProfileStories {
             let person = try #require(PersonID(bearer))
             for email in ["thief@example.org", "accomplice@example.org"] {
                 #expect(
-                    try await house.request("POST", "/consent/v1/profile/email", bearer: bearer, json: ["email": email]).status == 202)
+                    try await house.request("POST", "/consent/v1/profile/email", token: bearer, json: ["email": email]).status == 202)
                 #expect(try await house.request("POST", house.link(to: email, .changeAddress)).status == 200)
             }
             let row = try #require(try await house.row(person))
@@ -179,7 +179,7 @@ struct ProfileStories {
             }
             let back = try await house.link(to: "anna@example.org", .addressChanged)
             #expect(try await house.request("POST", back).status == 200)
-            let profile = try await house.request("GET", "/consent/v1/profile", bearer: bearer).decoded(as: ProfileItem.self)
+            let profile = try await house.request("GET", "/consent/v1/profile", token: bearer).decoded(as: ProfileItem.self)
             #expect(profile.email == "anna@example.org")
             #expect(try await house.count("sessions") == 0)
             _ = try await house.mail.arrived(to: "anna@example.org", .recoverPassword)
@@ -191,7 +191,7 @@ struct ProfileStories {
         try await AccountHarness.run { house in
             let person = try await registered(house)
             for email in ["one@example.org", "two@example.org"] {
-                _ = try await house.request("POST", "/consent/v1/profile/email", bearer: person, json: ["email": email])
+                _ = try await house.request("POST", "/consent/v1/profile/email", token: person, json: ["email": email])
             }
             let (one, two) = try await (
                 house.link(to: "one@example.org", .changeAddress), house.link(to: "two@example.org", .changeAddress)
@@ -206,11 +206,11 @@ struct ProfileStories {
         try await AccountHarness.run { house in
             let person = try await registered(
                 house, Applicant.form(["anonymousTypes": ["heart-rate"], "joinsAutomatedSOS": true, "acceptedSOSClauses": true]))
-            let first = try await house.request("GET", "/consent/v1/profile/consents?limit=3", bearer: person)
+            let first = try await house.request("GET", "/consent/v1/profile/consents?limit=3", token: person)
                 .decoded(as: Page<ConsentRecordItem>.self)
             #expect(first.items.map(\.what) == [.automatedSOS, .anonymousSharing, .privacy])
             let next = try #require(first.next)
-            let rest = try await house.request("GET", "/consent/v1/profile/consents?limit=3&after=\(next)", bearer: person)
+            let rest = try await house.request("GET", "/consent/v1/profile/consents?limit=3&after=\(next)", token: person)
                 .decoded(as: Page<ConsentRecordItem>.self)
             #expect(rest.items.map(\.what) == [.terms] && rest.next == nil)
             #expect((first.items + rest.items).allSatisfy { $0.given && $0.version == Conditions.version && $0.by == .person })
@@ -221,7 +221,7 @@ struct ProfileStories {
     func language() async throws {
         try await AccountHarness.run { house in
             let person = try await registered(house)
-            _ = try await house.request("PATCH", "/consent/v1/profile", bearer: person, json: ["language": "en"])
+            _ = try await house.request("PATCH", "/consent/v1/profile", token: person, json: ["language": "en"])
             #expect(try await house.facts().map(\.language) == [.italian, .english])
         }
     }
@@ -232,7 +232,7 @@ struct ProfileStories {
             let person = try await registered(house)
             let token = String(repeating: "A", count: MailLinkStore.tokenCharacters)
             let isBeside = try await isDone(whileWriting: house.opened.store) {
-                let change = try await house.request("PATCH", "/consent/v1/profile", bearer: person, json: ["weight": -1, "name": "x"])
+                let change = try await house.request("PATCH", "/consent/v1/profile", token: person, json: ["weight": -1, "name": "x"])
                 #expect(change.status == 422 && change.problem == "fixed-field" && Set(change.pointers) == ["/weight", "/name"])
                 for name in ["confirm-address", "change-address", "undo-address"] {
                     let answer = try await house.request("POST", "/consent/v1/\(name)/\(token)")

@@ -14,9 +14,7 @@ import Testing
     }
 
     private static func values(_ house: IngestHarness, _ path: String, token: String) async throws -> [Double?] {
-        let response = try await house.request("GET", "/ingest/v1/\(path)", token: token)
-        guard response.status == 200 else { throw IngestHarness.Unexpected(status: response.status, text: response.text) }
-        return try response.decoded(as: Listed.self).items.map(\.value)
+        try await house.request("GET", "/ingest/v1/\(path)", token: token).expect(status: 200).decoded(as: Listed.self).items.map(\.value)
     }
 
     @Test("X14: a device token read all history: it reads what the device measured, of the last seven days, and the person everything")

@@ -6,6 +6,7 @@ import HTTPKit
 import Sealing
 import ServiceKit
 import TestKit
+import Testing
 
 @testable import Ingest
 
@@ -39,7 +40,7 @@ extension IngestHarness {
             isTrue: { self.ingest.deviceModule.registry.bar(of: account.person) == (active ? nil : .inactive) })
     }
 
-    func send(_ method: String, _ path: String, _ body: JSONValue? = nil, token: String?) async throws -> Response {
+    func send(_ method: String, _ path: String, _ body: JSONValue? = nil, token: String?) async throws -> HarnessAnswer {
         try await request(
             method, path, token: token, body: body.map { Data($0.text.utf8) },
             headers: body == nil ? [:] : ["Content-Type": "application/json"])
@@ -66,19 +67,18 @@ extension IngestHarness {
             .init("intervalMs", .integer(intervalMs)),
         ]
         if let publicKey { members.append(.init("publicKey", .string(publicKey))) }
-        let response = try await send("POST", "/ingest/v1/pairings", .object(members), token: nil)
-        guard response.status == 201 else { throw Unexpected(status: response.status, text: response.text) }
-        let offered = try response.decoded(as: PairingOffered.self)
+        let offered: PairingOffered = try await send("POST", "/ingest/v1/pairings", .object(members), token: nil)
+            .expect(status: 201).decoded()
         return Offer(pairing: offered.pairing, secret: offered.secret, number: offered.number)
     }
 
-    func poll(_ offer: Offer, signature: String? = nil) async throws -> Response {
+    func poll(_ offer: Offer, signature: String? = nil) async throws -> HarnessAnswer {
         var body: [JSONValue.Member] = [.init("secret", .string(offer.secret))]
         if let signature { body.append(.init("signature", .string(signature))) }
         return try await send("POST", "/ingest/v1/pairings/\(offer.pairing)/poll", .object(body), token: nil)
     }
 
-    func confirm(_ offer: Offer, _ number: String, by account: Account, replacing old: DeviceID? = nil) async throws -> Response {
+    func confirm(_ offer: Offer, _ number: String, by account: Account, replacing old: DeviceID? = nil) async throws -> HarnessAnswer {
         var body: [JSONValue.Member] = [.init("number", .string(number))]
         if let old { body.append(.init("replaces", .string("\(old)"))) }
         return try await send("POST", "/ingest/v1/pairings/\(offer.pairing)/confirmation", .object(body), token: account.token)
@@ -96,12 +96,9 @@ extension IngestHarness {
         intervalMs: Int = 1000, replacing old: DeviceID? = nil
     ) async throws -> Paired {
         let offer = try await offer(model, kind: kind, measures: measures, intervalMs: intervalMs)
-        let response = try await confirm(offer, offer.number, by: account, replacing: old)
-        guard response.status == 200 else { throw Unexpected(status: response.status, text: response.text) }
-        let success: PairingSuccess = try response.decoded()
+        let success: PairingSuccess = try await confirm(offer, offer.number, by: account, replacing: old).expect(status: 200).decoded()
         let progress: PairingProgress = try await poll(offer).decoded()
-        guard let token = progress.token else { throw Unexpected(status: 0, text: "no token") }
-        return Paired(device: success.device, token: token, success: success)
+        return Paired(device: success.device, token: try #require(progress.token), success: success)
     }
 
     func devices(of account: Account) async throws -> [DeviceItem] {

@@ -100,11 +100,9 @@ final class IngestHarness: Sendable {
 
     // MARK: HTTP
 
-    typealias Response = HarnessAnswer
-
     func request(
         _ method: String, _ path: String, token: String?, body: Data? = nil, headers: [String: String] = [:]
-    ) async throws -> Response {
+    ) async throws -> HarnessAnswer {
         let client = HarnessClient(port: port)
         let shown = try await self.token(token, for: path, method)
         return try await client.send(client.request(method, path, token: shown, body: body, headers: headers))
@@ -115,20 +113,15 @@ final class IngestHarness: Sendable {
         EventListener(try HarnessClient(port: port).request("GET", path, token: token))
     }
 
-    func post(_ text: String, token: String?, type: String = "application/json", headers: [String: String] = [:]) async throws -> Response {
+    func post(
+        _ text: String, token: String?, type: String = "application/json", headers: [String: String] = [:]
+    ) async throws -> HarnessAnswer {
         try await request(
             "POST", "/ingest/v1/entries", token: token, body: Data(text.utf8), headers: headers.merging(["Content-Type": type]) { $1 })
     }
 
     func post(_ samples: [Sample], token: String) async throws -> Answer {
-        let response = try await post(samples.upload, token: token)
-        guard response.status == 200 else { throw Unexpected(status: response.status, text: response.text) }
-        return try response.decoded()
-    }
-
-    struct Unexpected: Error {
-        let status: Int
-        let text: String
+        try await post(samples.upload, token: token).expect(status: 200).decoded()
     }
 
     /// An upload's answer as a stranger reads it.
@@ -180,10 +173,8 @@ final class IngestHarness: Sendable {
         var items: [Item] = []
         var after: String?
         repeat {
-            let response = try await request(
-                "GET", "/ingest/v1/entries?\(query)&limit=\(limit)" + (after.map { "&after=\($0)" } ?? ""), token: token)
-            guard response.status == 200 else { throw Unexpected(status: response.status, text: response.text) }
-            let page: List<Item> = try response.decoded()
+            let path = "/ingest/v1/entries?\(query)&limit=\(limit)" + (after.map { "&after=\($0)" } ?? "")
+            let page: List<Item> = try await request("GET", path, token: token).expect(status: 200).decoded()
             items += page.items
             after = page.next
         } while after != nil

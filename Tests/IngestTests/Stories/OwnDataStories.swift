@@ -46,9 +46,7 @@ extension IngestHarness {
     }
 
     func chart(_ query: String, token: String) async throws -> Chart {
-        let response = try await request("GET", "/ingest/v1/series?\(query)", token: token)
-        guard response.status == 200 else { throw Unexpected(status: response.status, text: response.text) }
-        return try response.decoded()
+        try await request("GET", "/ingest/v1/series?\(query)", token: token).expect(status: 200).decoded()
     }
 
     // MARK: Jobs
@@ -80,8 +78,7 @@ extension IngestHarness {
 
     /// The export when it is over.
     func export(_ body: JSONValue, token: String) async throws -> ExportView {
-        let begun = try await send("POST", "/ingest/v1/exports", body, token: token)
-        guard begun.status == 202 else { throw Unexpected(status: begun.status, text: begun.text) }
+        let begun = try await send("POST", "/ingest/v1/exports", body, token: token).expect(status: 202)
         let id = try begun.decoded(as: ExportView.self).id
         return try await eventually("the export is over") {
             let view: ExportView = try await self.request("GET", "/ingest/v1/exports/\(id)", token: token).decoded()
@@ -105,7 +102,7 @@ extension IngestHarness {
     /// The import when it is over.
     func takeIn(_ file: Data, _ mediaType: String, token: String) async throws -> ImportView {
         let begun = try await request("POST", "/ingest/v1/imports", token: token, body: file, headers: ["Content-Type": mediaType])
-        guard begun.status == 202 else { throw Unexpected(status: begun.status, text: begun.text) }
+            .expect(status: 202)
         let id = try begun.decoded(as: ImportView.self).id
         return try await eventually("the import is over") {
             let view: ImportView = try await self.request("GET", "/ingest/v1/imports/\(id)", token: token).decoded()

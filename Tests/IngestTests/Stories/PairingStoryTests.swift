@@ -245,7 +245,7 @@ import Testing
             let account = try await house.account()
             let offer = try await house.offer()
             _ = try await house.offer()
-            await #expect(throws: IngestHarness.Unexpected.self, "a third offer in an hour") { try await house.offer() }
+            await #expect(throws: HarnessAnswer.OtherStatus.self, "a third offer in an hour") { try await house.offer() }
             for _ in 0..<3 { #expect(try await house.confirm(offer, offer.wrongNumber, by: account).status == 422) }
             let refused = try await house.confirm(offer, offer.wrongNumber, by: account)
             #expect(refused.status == 429 && Int(refused.headers["retry-after"] ?? "") ?? 0 > 60)

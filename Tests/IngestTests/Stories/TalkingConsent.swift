@@ -11,14 +11,12 @@ import TestKit
 
 /// Says who has an account, signs their tokens, and ends sessions.
 final class TalkingConsent: Sendable {
-    static let keyID = "test-key"
-
     private let runtime: Runtime
     private let store: Store
     private let accounts: FactStream
     private let people: FactStream
     let grants: FactStream
-    private let key: SigningKey
+    private let tokens: TokenIssuer
     private let known: Mutex<[PersonID: PersonState]>
     /// How many grants of people whom nobody knows its snapshots hold.
     let manyGrants = Mutex(0)
@@ -39,8 +37,8 @@ final class TalkingConsent: Sendable {
         let seed = folder.appendingPathComponent("talking-consent.seed")
         let bytes = (try? Data(contentsOf: seed)).map { [UInt8]($0) } ?? Random.bytes(SigningKey.seedLength)
         try Data(bytes).write(to: seed)
-        let key = try SigningKey(seed: bytes)
-        self.key = key
+        let tokens = try TokenIssuer("https://localhost:8443", key: SigningKey(seed: bytes))
+        self.tokens = tokens
         let saved = try await store.read { db in
             try StreamLog().rows(db, StreamFamily.people.streams[0], from: 1, limit: 10_000).compactMap {
                 try? JSONDecoder().decode(PersonState.self, from: Data($0.body))
@@ -55,10 +53,7 @@ final class TalkingConsent: Sendable {
             return try await store.read { db in
                 switch request.stream {
                 case StreamFamily.signingKeysStream:
-                    let state = SigningKeyState(
-                        keyID: Self.keyID, publicKey: Base64URL.encode(key.publicKey.bytes), notBefore: .now - .seconds(3600),
-                        notAfter: .now + .seconds(36_000))
-                    return try keys.snapshot(db, type: SigningKeyState.type, facts: [(subject: nil, body: state)], next: nil)
+                    return try keys.snapshot(db, type: SigningKeyState.type, facts: [(subject: nil, body: tokens.state)], next: nil)
                 case StreamFamily.people.streams[0]:
                     let states = try StreamLog().rows(db, request.stream, from: 1, limit: 10_000).compactMap {
                         try? JSONDecoder().decode(PersonState.self, from: Data($0.body))
@@ -116,16 +111,10 @@ final class TalkingConsent: Sendable {
 
     /// An access token as a log-in gives it.
     func token(
-        of person: PersonID, session: SessionID = .random(), kind: AccountKind = .person, issuer: String = "https://localhost:8443",
-        proved: Timestamp = .now
+        of person: PersonID, session: SessionID = .random(), kind: AccountKind = .person, proved: Timestamp = .now
     ) throws -> String {
-        let now = Timestamp.now.milliseconds / 1000
-        let subject = kind == .person ? "\(person)" : kind == .member ? "\(MemberID.random())" : "\(OperatorID.random())"
-        let claims = AccessTokenClaims(
-            iss: issuer, sub: subject, kind: kind, sid: session, org: kind == .member ? .random() : nil,
-            authTime: proved.milliseconds / 1000, amr: ["pwd"], jti: Hex.encode(Random.bytes(16)), iat: now, nbf: now, exp: now + 600)
-        return try CompactJWS.sign(
-            payload: Array(try JSONEncoder().encode(claims)), typ: AccessTokenClaims.tokenType, keyID: Self.keyID, with: key)
+        try tokens.token(
+            kind, kind == .person ? "\(person)" : nil, of: kind == .member ? .random() : nil, session: session, proved: proved)
     }
 
     func close() async {

@@ -226,7 +226,7 @@ import Testing
     func tooOften() async throws {
         try await IngestHarness.run(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { house in
             let device = try await house.addDevice()
-            var refused: IngestHarness.Response?
+            var refused: HarnessAnswer?
             for index in 0..<20 where refused == nil {
                 let response = try await house.post(Sample.pulse(Int64(index) + 1, 60).json, token: device.token)
                 if response.status == 429 { refused = response }
@@ -313,7 +313,7 @@ import Testing
                 let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
                 try db.execute(sql: "PRAGMA max_page_count = \(pages)")
             }
-            var refused: IngestHarness.Response?
+            var refused: HarnessAnswer?
             var accepted = 1
             for index in 1..<200 where refused == nil {
                 let samples = (0..<1000).map { Sample.pulse(Int64(index * 1000 + $0) * 1000, Double.random(in: 60...90)) }

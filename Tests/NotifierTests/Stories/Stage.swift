@@ -23,11 +23,11 @@ final class Stage: Sendable {
     let folder: URL
     private let consent: Runtime
     private let ask: BusClient
-    private let signing: SigningKey
+    private let tokens: TokenIssuer
 
     private init(_ folder: URL) async throws {
         self.folder = folder
-        signing = try .random()
+        tokens = try TokenIssuer(Stage.origin)
         try Harness(folder).introducePeers()
         consent = try Stage.runtime(.consent, folder, [:])
         ask = try await consent.client(of: .notifier)
@@ -63,11 +63,7 @@ final class Stage: Sendable {
         let runtime = try Stage.runtime(.notifier, folder, environment)
         let parts = try await NotifierModule(NotifierAssembly.settings(&reader), on: runtime)
         let running = Running(parts.services)
-        parts.checker.learn(
-            .key(
-                SigningKeyState(
-                    keyID: "test", publicKey: Base64URL.encode(signing.publicKey.bytes), notBefore: Timestamp(milliseconds: 0),
-                    notAfter: .now + .seconds(3600))))
+        parts.checker.learn(.key(tokens.state))
         return Notifier(parts: parts, runtime: runtime, running: running, port: await parts.server.boundPort)
     }
 
@@ -107,13 +103,7 @@ final class Stage: Sendable {
     // MARK: What people do
 
     func token(_ person: PersonID, kind: AccountKind = .person) throws -> String {
-        let now = Timestamp.now.milliseconds / 1000
-        let claims = AccessTokenClaims(
-            iss: Stage.origin, sub: kind == .person ? "\(person)" : "\(OperatorID.random())", kind: kind, sid: .random(), jti: "1",
-            iat: now,
-            nbf: now, exp: now + 600)
-        return try CompactJWS.sign(
-            payload: JSONEncoder().encode(claims), typ: AccessTokenClaims.tokenType, keyID: "test", with: signing)
+        try tokens.token(kind, kind == .person ? "\(person)" : nil)
     }
 
     func call(

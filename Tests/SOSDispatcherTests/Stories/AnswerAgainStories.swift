@@ -94,12 +94,7 @@ struct AnswerAgainStories {
             #expect(again.emergency == called && again.given.asksBack)
             #expect(try await stage.state(called) == "dispatched")
             #expect(try await !prompts.answer(.fine, by: person).given.asksBack)
-            try await eventually(
-                "it is called off",
-                isTrue: {
-                    let state = try await stage.state(called)
-                    return state == "stood-down" || state == "closed"
-                })
+            try await stage.calledOff(called)
             await dispatcher.stop()
         }
     }

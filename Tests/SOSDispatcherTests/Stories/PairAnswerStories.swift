@@ -277,12 +277,7 @@ struct PairAnswerStories {
             let prompts = dispatcher.parts.people.prompts
             #expect(try await prompts.answer(.fine, to: emergency, by: person).asksBack)
             #expect(try await !prompts.answer(.fine, to: emergency, by: person).asksBack)
-            try await eventually(
-                "it is called off here",
-                isTrue: {
-                    let state = try await stage.state(emergency)
-                    return state == "stood-down" || state == "closed"
-                })
+            try await stage.calledOff(emergency)
             await dispatcher.stop()
         }
     }

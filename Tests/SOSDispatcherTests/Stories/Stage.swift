@@ -146,6 +146,16 @@ final class Stage: Sendable {
     func state(_ emergency: EmergencyID) async throws -> String? {
         try await question(ListEmergencies(person: nil, limit: 1000)).emergencies.first { $0.emergency == emergency }?.state
     }
+
+    /// Waits until help is no longer called for, whether or not the emergency is closed already.
+    func calledOff(_ emergency: EmergencyID) async throws {
+        try await eventually(
+            "it is called off",
+            isTrue: {
+                let state = try await self.state(emergency)
+                return state == "stood-down" || state == "closed"
+            })
+    }
 }
 
 /// The ingest service's side of the bus, with a real log and replay, and nothing else.

@@ -57,7 +57,7 @@ struct AuthorisationMatrixTests {
         return (content.examples.first?.text ?? "{}", nil)
     }
 
-    private func call(_ house: MatrixHarness, _ route: Route, _ path: String, _ token: String?) async throws -> GatewayResponse {
+    private func call(_ house: MatrixHarness, _ route: Route, _ path: String, _ token: String?) async throws -> HarnessAnswer {
         let (text, form) = body(of: route)
         var headers: [String: String] = [:]
         if let type = route.body?.contents.first?.mediaType { headers["Content-Type"] = type }
@@ -88,8 +88,8 @@ struct AuthorisationMatrixTests {
             var visitors = [
                 Visitor(name: "nobody", token: nil, rights: [], isMember: false, isClient: false),
                 Visitor(name: "rubbish", token: "rubbish", rights: [], isMember: false, isClient: false),
-                Visitor(name: "person", token: try house.logIns.personToken(), rights: [], isMember: false, isClient: false),
-                Visitor(name: "operator", token: try house.logIns.operatorToken(), rights: [], isMember: false, isClient: false),
+                Visitor(name: "person", token: try house.logIns.token(.person), rights: [], isMember: false, isClient: false),
+                Visitor(name: "operator", token: try house.logIns.token(.operator), rights: [], isMember: false, isClient: false),
                 Visitor(
                     name: "stranger", token: try house.logIns.token(.random(), of: own.id), rights: [], isMember: false, isClient: false),
             ]

@@ -34,14 +34,14 @@ struct MatrixOrganisation: Sendable {
 
 final class MatrixHarness: Sendable {
     let parts: GatewayModule
-    let logIns: TestLogIns
+    let logIns: TokenIssuer
     let port: Int
     private let declared: DeclaredAnswers
     private let harness: Harness
 
     private init(_ folder: URL) async throws {
         let harness = Harness(
-            folder, ["TRACKME_HTTP_PUBLIC_ORIGIN": TestLogIns.origin, "TRACKME_ORG_CALLS_PER_MINUTE": "1000000"])
+            folder, ["TRACKME_HTTP_PUBLIC_ORIGIN": OrganisationHarness.origin, "TRACKME_ORG_CALLS_PER_MINUTE": "1000000"])
         try harness.introducePeers()
         // Whoever is asked something else says at once that it knows no such question.
         let neighbours: [(Peer, Methods)] = [(.consent, TestConsent().methods), (.ingest, Methods()), (.notifier, Methods())]
@@ -50,7 +50,7 @@ final class MatrixHarness: Sendable {
         var reader = harness.reader
         let own = try harness.runtime(.thirdPartyGateway)
         let parts = try await GatewayModule(GatewayAssembly.settings(&reader), on: own)
-        logIns = try TestLogIns()
+        logIns = try TokenIssuer(OrganisationHarness.origin)
         parts.checker.learn(.key(logIns.state))
         self.parts = parts
         declared = try DeclaredAnswers(parts.server.routes)

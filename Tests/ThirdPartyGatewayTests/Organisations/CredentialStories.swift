@@ -15,7 +15,7 @@ import Testing
 struct CredentialStories {
     private static let endpoint = "/thirdparty/v1/oauth/token"
 
-    private static func token(_ house: OrganisationHarness, _ client: String, _ secret: String) async throws -> GatewayResponse {
+    private static func token(_ house: OrganisationHarness, _ client: String, _ secret: String) async throws -> HarnessAnswer {
         try await house.ask(
             "POST", endpoint, form: "grant_type=client_credentials",
             headers: ["Authorization": "Basic " + Base64.encode(Array("\(client):\(secret)".utf8))])

@@ -43,7 +43,7 @@ struct MemberStories {
             let founded = try await house.found()
             let administrator = try await house.invite("ada@example.org", as: .administrator, by: founded)
             let second = try await house.invite("otto@example.org", as: .owner, by: founded)
-            func change(_ member: MemberID, to role: String, _ token: String) async throws -> GatewayResponse {
+            func change(_ member: MemberID, to role: String, _ token: String) async throws -> HarnessAnswer {
                 try await house.ask("PATCH", Self.members + "/\(member)", token: token, json: ["role": role])
             }
             #expect(
@@ -162,7 +162,7 @@ struct MemberStories {
 
     private func token(
         _ house: House, _ client: Client, secret: String? = nil, scope: String? = nil, basic: Bool = true
-    ) async throws -> GatewayResponse {
+    ) async throws -> HarnessAnswer {
         var form = "grant_type=client_credentials" + (scope.map { "&scope=" + $0.replacing(" ", with: "+") } ?? "")
         let secret = secret ?? client.secret
         guard basic else {
@@ -348,7 +348,7 @@ struct MemberStories {
         try await House.run(environment: ["TRACKME_ORG_CALLS_PER_MINUTE": "5", "TRACKME_ORG_CALLS_PER_DAY": "1000"]) { house in
             let founded = try await house.found()
             var remaining: [Int] = []
-            var refused: GatewayResponse?
+            var refused: HarnessAnswer?
             // A minute may begin anew in between.
             for _ in 0..<12 where refused == nil {
                 let counted = try await house.ask("PATCH", Self.members + "/mem_x", token: founded.token, json: ["role": "billing"])

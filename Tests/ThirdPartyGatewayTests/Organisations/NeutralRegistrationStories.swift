@@ -30,7 +30,7 @@ struct NeutralRegistrationStories {
             let known = try await house.register(Self.otherForm(from: "anna@example.org"))
             let unknown = try await house.register()
             #expect(known.status == 201 && unknown.status == 201)
-            func shown(_ answer: GatewayResponse) -> [String: String] {
+            func shown(_ answer: HarnessAnswer) -> [String: String] {
                 answer.json.filter { $0.key != "organisation" }.mapValues { "\($0)" }
             }
             #expect(shown(known) == shown(unknown) && Set(known.headers.keys) == Set(unknown.headers.keys))
@@ -56,7 +56,7 @@ struct NeutralRegistrationStories {
                 let mails = house.mail.messages().filter { $0.template == .organisationConfirm }
                 return mails.count == 2 ? mails : nil
             }
-            func confirm(_ name: String) async throws -> GatewayResponse {
+            func confirm(_ name: String) async throws -> HarnessAnswer {
                 let mail = try #require(mails.first { $0.values["organisation"] == name })
                 return try await house.ask("POST", Self.confirmations, json: ["token": try house.token(of: mail)])
             }

@@ -14,46 +14,16 @@ import Testing
 
 @testable import ThirdPartyGateway
 
-/// Signs tokens as consent does.
-struct TestLogIns: Sendable {
-    static let origin = "https://trackme.test"
-    private let key: SigningKey
-
-    init() throws {
-        key = try .random()
-    }
-
-    var state: SigningKeyState {
-        SigningKeyState(
-            keyID: "test", publicKey: Base64URL.encode(key.publicKey.bytes), notBefore: Timestamp(milliseconds: 0),
-            notAfter: .now + .seconds(365 * 86_400))
-    }
-
-    func token(_ member: MemberID, of organisation: OrganisationID, at now: Timestamp = .now) throws -> String {
-        try token("\(member)", .member, organisation, now)
-    }
-
-    func personToken() throws -> String { try token("\(PersonID.random())", .person, nil, .now) }
-    func operatorToken() throws -> String { try token("\(OperatorID.random())", .operator, nil, .now) }
-
-    private func token(_ subject: String, _ kind: AccountKind, _ organisation: OrganisationID?, _ now: Timestamp) throws -> String {
-        let second = now.milliseconds / 1000
-        let claims = AccessTokenClaims(
-            iss: Self.origin, sub: subject, kind: kind, sid: .random(), org: organisation, jti: "1", iat: second - 5, nbf: second - 5,
-            exp: second + 3600)
-        return try CompactJWS.sign(payload: JSONEncoder().encode(claims), typ: AccessTokenClaims.tokenType, keyID: "test", with: key)
-    }
-}
-
 /// One running gateway as far as organisations go. Opening it again in the same folder is a restart.
 final class OrganisationHarness: Sendable {
+    static let origin = "https://trackme.test"
     static let password = "una frase che ricordo"
     static let address = "office@example.org"
 
     let parts: OrganisationModule
     let opened: OpenedStore
     let stores: GatewayStores
-    let logIns: TestLogIns
+    let logIns: TokenIssuer
     let mail = Mailbox()
     let consent: TestConsent
     let operators: BusClient
@@ -69,7 +39,7 @@ final class OrganisationHarness: Sendable {
         _ folder: URL, _ environment: [String: String], _ consent: TestConsent, _ clock: TestClock, runsJobs: Bool
     ) async throws {
         let logger = log.logger
-        let origin = ["TRACKME_HTTP_PUBLIC_ORIGIN": TestLogIns.origin]
+        let origin = ["TRACKME_HTTP_PUBLIC_ORIGIN": Self.origin]
         let harness = Harness(folder, origin.merging(environment) { $1 }, logger: logger)
         try harness.introducePeers()
         let others = try [Peer.consent, .trackme].map(harness.runtime)
@@ -86,12 +56,12 @@ final class OrganisationHarness: Sendable {
         parts.register(in: &methods)
         JobRoutes(opened.store, parts.jobs.all + [outbox.jobs]).register(in: &methods)
         try await own.answer(methods)
-        let checker = try TokenChecker(store: opened.store, issuer: TestLogIns.origin)
-        logIns = try TestLogIns()
+        let checker = try TokenChecker(store: opened.store, issuer: Self.origin)
+        logIns = try TokenIssuer(Self.origin)
         checker.learn(.key(logIns.state))
         let server = HTTPServer(
             .init(title: "Organisations", version: "1.0.0", summary: "Under test.", prefix: "thirdparty"),
-            routes: parts.allowance.limiting(parts.routes), port: 0, publicOrigin: TestLogIns.origin,
+            routes: parts.allowance.limiting(parts.routes), port: 0, publicOrigin: Self.origin,
             health: Health(missing: { [] }, metrics: { "" }), authenticate: parts.authenticate(checker), logger: logger)
         declared = try DeclaredAnswers(server.routes)
         (self.parts, self.consent, self.clock, self.harness) = (parts, consent, clock, harness)
@@ -129,16 +99,6 @@ final class OrganisationHarness: Sendable {
 
 // MARK: HTTP
 
-typealias GatewayResponse = HarnessAnswer
-
-extension HarnessAnswer {
-    @discardableResult
-    func expect(status: Int, sourceLocation: SourceLocation = #_sourceLocation) -> GatewayResponse {
-        #expect(self.status == status, "\(text)", sourceLocation: sourceLocation)
-        return self
-    }
-}
-
 /// Asks a gateway that listens on this port, each time on a connection of its own. Not by URLSession, which on Linux waits without end
 /// where a 401 offers Basic, as the token endpoint's does.
 struct GatewayCaller: Sendable {
@@ -148,7 +108,7 @@ struct GatewayCaller: Sendable {
     func callAsFunction(
         _ method: String, _ path: String, token: String? = nil, json: Any? = nil, text: String? = nil, form: String? = nil,
         headers: [String: String] = [:]
-    ) async throws -> GatewayResponse {
+    ) async throws -> HarnessAnswer {
         var body = Data((text ?? form ?? "").utf8)
         if let json { body = try JSONSerialization.data(withJSONObject: json, options: .sortedKeys) }
         var fields = ["Host": "test", "Connection": "close"]
@@ -163,7 +123,7 @@ struct GatewayCaller: Sendable {
         let bytes = await connection.receiveAll()
         let answer = try #require(RawAnswer(bytes))
         declared.check(method, path, answer.status, answer.headers.keys)
-        return GatewayResponse(status: answer.status, headers: answer.headers, body: Data(answer.body))
+        return HarnessAnswer(status: answer.status, headers: answer.headers, body: Data(answer.body))
     }
 }
 
@@ -188,7 +148,7 @@ extension OrganisationHarness {
         return form
     }
 
-    func register(_ form: [String: Any] = OrganisationHarness.form(), key: String? = nil) async throws -> GatewayResponse {
+    func register(_ form: [String: Any] = OrganisationHarness.form(), key: String? = nil) async throws -> HarnessAnswer {
         try await ask(
             "POST", "/thirdparty/v1/organisations", json: form, headers: key.map { ["Idempotency-Key": $0] } ?? [:])
     }
