@@ -51,7 +51,7 @@ package final class FactSpeaker: Sendable {
         try await runtime.answer(methods)
     }
 
-    package func say(_ body: some Encodable & Sendable, type: String, of person: PersonID) async throws {
+    package func say(_ body: some Encodable & Sendable, type: String, of person: PersonID?) async throws {
         if let state = body as? GrantState { grants.note(state) }
         try await store.write { [stream] db in try stream.publish(db, type: type, subject: person, body: body, at: .now) }
     }

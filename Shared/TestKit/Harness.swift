@@ -13,6 +13,8 @@ package final class Harness: Sendable {
     private struct State {
         var runtimes: [Runtime] = []
         var running: [Task<Void, any Error>] = []
+        var services: [Running] = []
+        var closing: [@Sendable () async -> Void] = []
     }
 
     package let folder: URL
@@ -44,7 +46,13 @@ package final class Harness: Sendable {
 
     /// A peer's place on the bus, until `stop`.
     package func runtime(_ peer: Peer) throws -> Runtime {
-        var reader = reader
+        try runtime(peer, under: environment)
+    }
+
+    /// As `runtime`, with a folder of its own for its store and settings over those of this harness.
+    package func runtime(_ peer: Peer, under settings: [String: String]) throws -> Runtime {
+        let own = ["TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("\(peer)").path].merging(settings) { $1 }
+        var reader = SettingsReader(environment: environment.merging(own) { $1 })
         let runtime = try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger)
         state.withLock { $0.runtimes.append(runtime) }
         return runtime
@@ -56,12 +64,30 @@ package final class Harness: Sendable {
         state.withLock { $0.running.append(task) }
     }
 
-    /// Ends what runs, and then takes the peers off the bus in the order in which they were made. Their stores are whose opened them.
+    /// Until they are stopped, or else until `stop`.
+    @discardableResult
+    package func start(_ services: [any Service]) -> Running {
+        let running = Running(services)
+        state.withLock { $0.services.append(running) }
+        return running
+    }
+
+    /// What is left to do when nobody is on the bus any more.
+    package func atEnd(_ close: @escaping @Sendable () async -> Void) {
+        state.withLock { $0.closing.append(close) }
+    }
+
+    /// Stops the services, all at once, ends what else runs, takes the peers off the bus in the order in which they were made, and closes
+    /// what `atEnd` names.
     package func stop() async {
-        let (running, runtimes) = state.withLock { ($0.running, $0.runtimes) }
+        let (services, running, runtimes, closing) = state.withLock { ($0.services, $0.running, $0.runtimes, $0.closing) }
+        await withTaskGroup(of: Void.self) { group in
+            for service in services { group.addTask { await service.stop() } }
+        }
         for task in running { task.cancel() }
         for task in running { _ = try? await task.value }
         for runtime in runtimes { await runtime.bus.shutdown() }
+        for close in closing { await close() }
     }
 }
 
@@ -76,6 +102,15 @@ package func withHarness<Subject: Sendable, Value>(
     } catch {
         await stop(harness)
         throw error
+    }
+}
+
+/// As `withHarness`, in a folder that is empty and goes afterwards.
+package func withTemporaryHarness<Value>(
+    _ environment: [String: String] = [:], _ body: (Harness) async throws -> Value
+) async throws -> Value {
+    try await withTemporaryFolder { folder in
+        try await withHarness(Harness(folder, environment), body) { await $0.stop() }
     }
 }
 

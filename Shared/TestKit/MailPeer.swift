@@ -96,21 +96,8 @@ package final class MailPeer: Sendable {
     }
 
     private static func bound(to port: Int) -> (descriptor: Int32, port: Int) {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var yes: Int32 = 1
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        address.sin_port = in_port_t(port).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                precondition(bind(descriptor, address, length) == 0, "the port is taken")
-                getsockname(descriptor, address, &length)
-            }
-        }
-        return (descriptor, Int(in_port_t(bigEndian: address.sin_port)))
+        guard let bound = try? Loopback.bound(port) else { preconditionFailure("the port is taken") }
+        return bound
     }
 }
 

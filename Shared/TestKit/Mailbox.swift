@@ -4,6 +4,19 @@ package import Bus
 package import Contracts
 import Synchronization
 
+extension SendMessage {
+    /// The message has no link.
+    package struct NoLink: Error {}
+
+    /// The token at the end of its link.
+    package var linkToken: String {
+        get throws {
+            guard let token = values["link"]?.split(separator: "/").last else { throw NoLink() }
+            return String(token)
+        }
+    }
+}
+
 /// What the notifier was asked to send.
 package final class Mailbox: Sendable {
     private let all = Mutex<[SendMessage]>([])

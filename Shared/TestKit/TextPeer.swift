@@ -15,9 +15,6 @@ package final class TextPeer: Sendable {
         package var text: String
     }
 
-    /// Nothing could be opened to listen on.
-    package struct NoPort: Error {}
-
     private struct Posted: Decodable {
         var channel: String
         var to: String
@@ -32,19 +29,7 @@ package final class TextPeer: Sendable {
 
     /// On a port that is free, until `end`.
     package init() throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        self.listener = listener
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isOpen = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0
-            }
-        }
-        guard isOpen else { throw NoPort() }
-        port = Int(UInt16(bigEndian: address.sin_port))
+        (listener, port) = try Loopback.listening()
         Thread { [self] in serve() }.start()
     }
 

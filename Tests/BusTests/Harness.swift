@@ -61,23 +61,10 @@ final class Stage: Sendable {
     }
 }
 
-private struct NoFreePort: Error {}
-
 private func freePort() throws -> Int {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let port: UInt16? = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-            guard bind(descriptor, generic, size) == 0, getsockname(descriptor, generic, &size) == 0 else { return nil }
-            return pointer.pointee.sin_port.bigEndian
-        }
-    }
-    guard let port else { throw NoFreePort() }
-    return Int(port)
+    let (descriptor, port) = try Loopback.bound()
+    close(descriptor)
+    return port
 }
 
 /// A publisher's store: every fact, in order.

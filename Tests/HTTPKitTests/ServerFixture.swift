@@ -3,6 +3,7 @@
 import Contracts
 import Logging
 import NIOCore
+import TestKit
 
 @testable import HTTPKit
 
@@ -19,7 +20,7 @@ func forwarded(_ address: String) -> [String: String] {
 }
 
 func quietLogger() -> Logger {
-    Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    Running.quiet
 }
 
 func makeServer(

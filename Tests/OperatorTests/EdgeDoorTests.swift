@@ -55,8 +55,7 @@ struct EdgeDoorTests {
                         return .empty()
                     }
                 ], port: 0, limits: limits, edge: EdgeSecret(try layout.keys.edgeSecret()),
-                health: Health(missing: { [] }, metrics: { "" }), authenticate: { _, _ in .anyone },
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                health: Health(missing: { [] }, metrics: { "" }), authenticate: { _, _ in .anyone }, logger: Running.quiet)
             let running = Task { try await server.run() }
             defer { running.cancel() }
             var ports = SuitePorts()

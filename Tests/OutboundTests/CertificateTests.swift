@@ -66,7 +66,7 @@ struct CertificateTests {
             defer { server.stop() }
             var settings = OutboundSettings()
             settings.policy = .anywhere
-            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let logger = Running.quiet
             let stranger = HTTPSender(settings, logger: logger)
             await #expect(throws: OutboundError.tls) { try await stranger.send(OutboundRequest(url: "https://localhost:\(server.port)/")) }
             settings.authorities = server.certificate
@@ -88,7 +88,7 @@ struct CertificateTests {
                 MailServer(
                     url: "smtps://localhost:\(server.port)", greeting: "suite.example",
                     credentials: .init(name: "trackme", password: "correct horse")),
-                settings, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                settings, logger: Running.quiet)
             let (from, to) = (try #require(MailAddress("trackme@suite.example")), try #require(MailAddress("anna@example.org")))
             let error = await #expect(throws: MailError.self) {
                 try await sender.send(OutboundMail(sender: from, recipient: to, data: Array("Hello\r\n".utf8), timeout: .seconds(20)))

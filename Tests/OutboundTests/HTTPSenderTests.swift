@@ -12,7 +12,7 @@ private func sender(_ policy: AddressPolicy = .anywhere, _ change: (inout Outbou
     var settings = OutboundSettings()
     settings.policy = policy
     change(&settings)
-    return HTTPSender(settings, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    return HTTPSender(settings, logger: Running.quiet)
 }
 
 /// Why it failed; nil where it did not.

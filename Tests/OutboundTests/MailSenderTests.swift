@@ -12,7 +12,7 @@ private func sender(_ url: String, isEncrypted: Bool = false) -> MailSender {
     var settings = OutboundSettings()
     settings.policy = .anywhere
     let server = MailServer(url: url, greeting: "suite.example", isEncrypted: isEncrypted)
-    return MailSender(server, settings, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    return MailSender(server, settings, logger: Running.quiet)
 }
 
 private func mail(_ text: String = "Hello\r\n", timeout: Duration = .seconds(20)) throws -> OutboundMail {
@@ -158,7 +158,7 @@ struct MailSenderTests {
     func handedOver() async throws {
         var settings = OutboundSettings()
         settings.policy = .anywhere
-        let sender = HTTPSender(settings, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let sender = HTTPSender(settings, logger: Running.quiet)
         let nobody = await sender.attempt(.post("http://127.0.0.1:\(RudeServer.closedPort())/", [1], contentType: "text/plain"))
         #expect(!nobody.wasHandedOver)
         let silent = RudeServer { _ = $0.readRequest() }

@@ -2,6 +2,7 @@
 
 import Foundation
 import Synchronization
+import TestKit
 
 /// One accepted connection.
 struct RudeConnection: Sendable {
@@ -45,18 +46,8 @@ struct RudeConnection: Sendable {
 
 /// A TCP socket on a port of 127.0.0.1 that the kernel chose.
 private func boundSocket() -> (descriptor: Int32, port: Int) {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    withUnsafeMutablePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-            precondition(bind(descriptor, address, length) == 0)
-            getsockname(descriptor, address, &length)
-        }
-    }
-    return (descriptor, Int(in_port_t(bigEndian: address.sin_port)))
+    guard let bound = try? Loopback.bound() else { preconditionFailure("no port is free") }
+    return bound
 }
 
 /// Runs `serve` once per connection until the process ends: its thread keeps it, whoever else forgets it.

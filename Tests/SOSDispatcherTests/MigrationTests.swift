@@ -17,7 +17,7 @@ struct MigrationTests {
     @Test("Messages of the single integrator of before go on as those of the one of the settings, with their attempts and ends")
     func oldRows() async throws {
         try await withTemporaryFolder { folder in
-            let runtime = try Stage.runtime(.sosDispatcher, folder, [:])
+            let runtime = try Harness(folder).runtime(.sosDispatcher, under: [:])
             let person = PersonID(bits: 7)
             let old = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Array(Migrations.all.prefix(2)))
             let keys = try runtime.openPersonKeys()

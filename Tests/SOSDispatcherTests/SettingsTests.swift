@@ -124,7 +124,6 @@ struct SettingsTests {
                 #expect(try await visitor.open(path).text.contains(english), "\(path)")
                 #expect(try await visitor.open(path, in: "it-IT").text.contains(italian), "\(path)")
             }
-            await dispatcher.stop()
         }
     }
 

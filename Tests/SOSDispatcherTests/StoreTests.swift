@@ -23,7 +23,7 @@ func withStore(of person: PersonID = PersonID(bits: 7), _ body: (SOSStore) async
 }
 
 private func withStore(in folder: URL, _ body: (SOSStore) async throws -> Void) async throws {
-    let runtime = try Stage.runtime(.sosDispatcher, folder, [:])
+    let runtime = try Harness(folder).runtime(.sosDispatcher, under: [:])
     let database = try runtime.openStore(applicationID: Migrations.applicationID, migrations: Migrations.all)
     let keys = try runtime.openPersonKeys()
     let pair = PairTables(role: .first, keys: keys, own: .random())

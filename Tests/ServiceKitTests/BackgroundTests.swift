@@ -13,7 +13,7 @@ import Testing
 
 @Suite("A part in the background and its store", .timeLimit(.minutes(2)))
 struct BackgroundTests {
-    private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    private static let quiet = Running.quiet
     private static let notes = [
         Migration(1, "notes") { try $0.execute(sql: "CREATE TABLE notes (number INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT") }
     ]

@@ -35,10 +35,7 @@ struct EdgeSecretTests {
         await caller.send(
             "GET /ingest/v1/caller HTTP/1.1\r\nHost: t\r\nX-Forwarded-For: 198.51.100.7\r\nTrackMe-Edge: \(shown)\r\n\r\n")
         let answer = await caller.receiveAnswer()
-        running.cancel()
-        _ = try? await running.value
-        await runtime.bus.shutdown()
-        await store.close()
+        await runtime.end(running, closing: store)
         return (answer?.text, runtime.faults.remarks)
     }
 

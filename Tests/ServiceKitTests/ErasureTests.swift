@@ -57,7 +57,7 @@ private struct NoteHarness: Sendable {
     ]
 
     init(_ folder: URL, _ script: Script, keepsDataKey: Bool = false) throws {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let logger = Running.quiet
         self.folder = folder
         store = try Store.open(
             folder.appendingPathComponent("notes.db"), applicationID: 1, migrations: NoteHarness.migrations, logger: logger)
@@ -333,7 +333,7 @@ struct ErasureTests {
                 try FileManager.default.copyItem(at: file, to: restored)
                 let keys = try PersonKeys(
                     restored, wrappedBy: KeyEncryptionKey(bytes: [UInt8](repeating: 9, count: 32)), settings: StoreSettings(),
-                    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                    logger: Running.quiet)
                 #expect(try keys.key(of: Self.person)?.bytes == house.keys.key(of: Self.person)?.bytes)
                 await keys.close()
             }

@@ -141,10 +141,7 @@ struct FollowerTests {
                 #expect(memory.all == Array(round == 1 ? 1...10 : 11...20))
                 let stored = try await store.read { try Int.fetchAll($0, sql: "SELECT number FROM heard ORDER BY place") }
                 #expect(stored == Array(1...last))
-                running.cancel()
-                _ = try? await running.value
-                await runtime.bus.shutdown()
-                await store.close()
+                await runtime.end(running, closing: store)
             }
             await speaker.stop()
         }
@@ -174,10 +171,7 @@ struct FollowerTests {
             for number in 3...4 { try await speaker.say(number) }
             try await eventually("those behind it") { memory.all.last == 4 }
             #expect(memory.all == [1, 3, 4])
-            running.cancel()
-            _ = try? await running.value
-            await runtime.bus.shutdown()
-            await store.close()
+            await runtime.end(running, closing: store)
             await speaker.stop()
         }
     }
@@ -222,10 +216,7 @@ struct FollowerTests {
             try await speaker.say(8)
             try await eventually("news go on", isTrue: { try await heard() == Array(1...8) })
             #expect(Set(memory.all) == Set(1...8))
-            running.cancel()
-            _ = try? await running.value
-            await runtime.bus.shutdown()
-            await store.close()
+            await runtime.end(running, closing: store)
             await speaker.stop()
         }
     }
@@ -275,10 +266,7 @@ struct FollowerTests {
             try await eventually("silent") { follower.silentFor > .seconds(1.5) }
             let again = try await Speaker(over: streams, in: folder)
             try await eventually("heard again") { follower.silentFor < .seconds(1) }
-            running.cancel()
-            _ = try? await running.value
-            await runtime.bus.shutdown()
-            await store.close()
+            await runtime.end(running, closing: store)
             await again.stop()
         }
     }
@@ -310,10 +298,7 @@ struct FollowerTests {
             try await speaker.say(2)
             try await eventually("applied at last") { memory.all == [1, 2] }
             #expect(failures.withLock { $0 } < 0)
-            running.cancel()
-            _ = try? await running.value
-            await runtime.bus.shutdown()
-            await store.close()
+            await runtime.end(running, closing: store)
             await speaker.stop()
         }
     }

@@ -25,7 +25,7 @@ struct GrantProjectionTests {
             from: Timestamp(milliseconds: from), to: Timestamp(milliseconds: to), granularity: granularity, active: true, version: 1)
     }
 
-    private static func logger() -> Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+    private static func logger() -> Logger { Running.quiet }
 
     private static func open(_ folder: URL) throws -> Store {
         try Store.open(

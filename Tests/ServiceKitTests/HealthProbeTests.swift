@@ -17,8 +17,7 @@ struct HealthProbeTests {
     private func ask(host: String, missing: [String] = []) async throws -> Bool {
         let server = HTTPServer(
             .init(title: "Test", version: "1.0.0", summary: "For tests", prefix: "test"), routes: [], host: host, port: 0,
-            health: Health(missing: { missing }, metrics: { "" }), authenticate: { _, _ in .anyone },
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            health: Health(missing: { missing }, metrics: { "" }), authenticate: { _, _ in .anyone }, logger: Running.quiet)
         let running = Task { try await server.run() }
         defer { running.cancel() }
         let port = await server.boundPort

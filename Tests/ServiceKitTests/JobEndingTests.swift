@@ -13,15 +13,11 @@ import Testing
 
 @Suite("Ends of jobs")
 struct JobEndingTests {
-    private func play(_ body: (URL, SymmetricKey) async throws -> Void) async throws {
-        try await withTemporaryFolder { try await body($0, .random()) }
-    }
-
     // MARK: Dead letters
 
     @Test("Dead letters stay listed through a restart, by kind and code without what they hold, and can be resent")
     func dead() async throws {
-        try await play { folder, key in
+        try await JobHarness.inFolder { folder, key in
             let first = try JobHarness(folder, key: key)
             first.peer.fail(JobGivenUp(Failure(.invalid, "never")))
             try await first.add("one", "two", of: .random())
@@ -51,7 +47,7 @@ struct JobEndingTests {
 
     @Test("What cannot be opened is a dead letter, and holds up no other")
     func unreadable() async throws {
-        try await play { folder, key in
+        try await JobHarness.inFolder { folder, key in
             let first = try JobHarness(folder, key: .random())
             try await first.add("one")
             await first.store.close()
@@ -66,7 +62,7 @@ struct JobEndingTests {
 
     @Test("Dead letters are deleted after 30 days")
     func expires() async throws {
-        try await play { folder, key in
+        try await JobHarness.inFolder { folder, key in
             let first = try JobHarness(folder, key: key)
             first.peer.fail(JobGivenUp(Failure(.invalid, "never")))
             try await first.add("one")
@@ -83,8 +79,7 @@ struct JobEndingTests {
 
     @Test("Of a dead letter that is about no person, which no erasure would find, nothing is kept to be read or resent")
     func bodiless() async throws {
-        try await play { folder, key in
-            let harness = try JobHarness(folder, key: key)
+        try await JobHarness.run { harness in
             harness.peer.fail(JobGivenUp(Failure(.invalid, "never")))
             try await harness.add("theirs", of: .random())
             try await harness.add("nobody's")
@@ -93,26 +88,22 @@ struct JobEndingTests {
             #expect(kept == ["theirs"])
             let resent = try await harness.store.write { [now = harness.clock.now] db in try JobTable().resend(db, nil, at: now) }
             #expect(resent == 1)
-            await harness.store.close()
         }
     }
 
     @Test("A job that was made while the clock was ahead is not held up once it is set back")
     func clockSetBack() async throws {
-        try await play { folder, key in
-            let harness = try JobHarness(folder, key: key)
+        try await JobHarness.run { harness in
             try await harness.add("one")
             harness.clock.advance(.seconds(-3600))
             try await harness.runner.runDue()
             #expect(harness.peer.taken == ["one"])
-            await harness.store.close()
         }
     }
 
     @Test("A dead letter that is resent goes behind what waits under its key")
     func resentInOrder() async throws {
-        try await play { folder, key in
-            let harness = try JobHarness(folder, key: key)
+        try await JobHarness.run { harness in
             harness.peer.fail(JobGivenUp(Failure(.invalid, "never")), of: "one")
             try await harness.add("one", of: .random(), key: "k")
             try await harness.runner.runDue()
@@ -127,7 +118,6 @@ struct JobEndingTests {
             harness.clock.advance(.seconds(11))
             try await harness.runner.runDue()
             #expect(harness.peer.taken == ["two", "one"])
-            await harness.store.close()
         }
     }
 
@@ -135,8 +125,7 @@ struct JobEndingTests {
 
     @Test("ACC-29: erasing a person deletes their jobs, dead and held ones too, and lets go who waited behind them")
     func erasure() async throws {
-        try await play { folder, key in
-            let harness = try JobHarness(folder, key: key)
+        try await JobHarness.run { harness in
             let (erased, other) = (PersonID.random(), PersonID.random())
             harness.peer.fail(JobGivenUp(Failure(.invalid, "never")), of: "canary dead")
             try await harness.add("canary dead", of: erased)
@@ -151,13 +140,12 @@ struct JobEndingTests {
             try await harness.runner.runDue()
             #expect(harness.peer.taken == ["other"])
             #expect(try await harness.left().isEmpty)
-            await harness.store.close()
         }
     }
 
     @Test("What a person's job holds is readable in no file")
     func sealed() async throws {
-        try await play { folder, key in
+        try await JobHarness.inFolder { folder, key in
             let harness = try JobHarness(folder, key: key)
             let queue = harness.queue
             try await harness.store.write { db in _ = try queue.enqueue(db, Note(text: "Canary"), id: "1", of: .random()) }
@@ -170,8 +158,7 @@ struct JobEndingTests {
 
     @Test("An attempt under way has no effect when its job is erased or withdrawn meanwhile")
     func erasedMeanwhile() async throws {
-        try await play { folder, key in
-            let harness = try JobHarness(folder, key: key)
+        try await JobHarness.run { harness in
             let (person, store, queue) = (PersonID.random(), harness.store, harness.queue)
             harness.peer.during { text in
                 try await store.write { db in
@@ -190,21 +177,18 @@ struct JobEndingTests {
             #expect(harness.peer.taken == ["erased", "withdrawn"])
             #expect(try await harness.effects().isEmpty)
             #expect(try await harness.left().isEmpty)
-            await harness.store.close()
         }
     }
 
     @Test("A job whose key was destroyed is gone at its next attempt")
     func keyDestroyed() async throws {
-        try await play { folder, key in
-            let harness = try JobHarness(folder, key: key)
+        try await JobHarness.run { harness in
             let seal = JobSeal(seal: { plain, _ in plain }, open: { _, _ in throw KeyDestroyed() })
             let queue = JobQueue<Note>(JobKind("sealed"), sealed: seal)
             let runner = JobRunner<Note, Void>(queue, in: harness.store, logger: JobHarness.logger) { _ in { _ in } }
             try await harness.store.write { db in _ = try queue.enqueue(db, Note(text: ""), id: "1") }
             try await runner.runDue()
             #expect(try await harness.left().isEmpty)
-            await harness.store.close()
         }
     }
 
@@ -212,8 +196,7 @@ struct JobEndingTests {
 
     @Test("Whoever runs a job that is under way gets the answer of that attempt")
     func shares() async throws {
-        try await play { folder, key in
-            let harness = try JobHarness(folder, key: key)
+        try await JobHarness.run { harness in
             let isFree = Mutex(false)
             harness.peer.during { _ in try await eventually("it may go on", isTrue: { isFree.withLock { $0 } }) }
             try await harness.running {
@@ -229,14 +212,12 @@ struct JobEndingTests {
             #expect(harness.peer.asked == ["one"])
             #expect(try await harness.effects() == ["one"])
             #expect(try await harness.runner.runNow("one") == nil, "it is done")
-            await harness.store.close()
         }
     }
 
     @Test("A job that is run at once is done before its time; refused, it waits for its next attempt; given up, it is dead")
     func atOnce() async throws {
-        try await play { folder, key in
-            let harness = try JobHarness(folder, key: key)
+        try await JobHarness.run { harness in
             try await harness.add("one", "two", start: .at(harness.clock.now + .seconds(3600)))
             harness.peer.fail(Failure(.notFound, "not yet"), of: "one")
             await #expect(throws: Failure(.notFound, "not yet")) { try await harness.runner.runNow("one") }
@@ -246,14 +227,12 @@ struct JobEndingTests {
             await #expect(throws: Failure(.invalid, "never")) { try await harness.runner.runNow("one") }
             #expect(try await harness.dead() == ["note invalid"])
             #expect(try await harness.runner.runNow("one") == nil)
-            await harness.store.close()
         }
     }
 
     @Test("A job that is run at once comes after those before it under its key")
     func atOnceInOrder() async throws {
-        try await play { folder, key in
-            let harness = try JobHarness(folder, key: key)
+        try await JobHarness.run { harness in
             try await harness.add("one", "two", "three", key: "k")
             harness.peer.fail(JobGivenUp(Failure(.invalid, "never")), of: "one")
             #expect(try await harness.runner.runNow("three") == "done three")
@@ -261,7 +240,6 @@ struct JobEndingTests {
             try await harness.add("held", key: "l", start: .held)
             try await harness.add("behind", key: "l")
             #expect(try await harness.runner.runNow("behind") == nil)
-            await harness.store.close()
         }
     }
 }

@@ -58,7 +58,7 @@ final class PlayedPeer: Sendable {
 }
 
 final class JobHarness: Sendable {
-    static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    static let logger = Running.quiet
     static let kind = JobKind(
         "note", concurrency: 4, backoff: Backoff(.seconds(10), upTo: .seconds(300)), silence: Backoff(.seconds(1), upTo: .seconds(8)))
 
@@ -95,6 +95,18 @@ final class JobHarness: Sendable {
                 try effect(job.body.text)
                 return "done \(job.body.text)"
             }
+        }
+    }
+
+    /// Gives `body` an empty folder and a key.
+    static func inFolder(_ body: (URL, SymmetricKey) async throws -> Void) async throws {
+        try await withTemporaryFolder { try await body($0, .random()) }
+    }
+
+    /// In a folder of its own; its store is closed afterwards.
+    static func run(_ body: (JobHarness) async throws -> Void) async throws {
+        try await inFolder { folder, key in
+            try await withHarness(JobHarness(folder, key: key), body) { await $0.store.close() }
         }
     }
 

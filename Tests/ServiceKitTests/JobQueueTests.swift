@@ -13,10 +13,6 @@ import Testing
 
 @Suite("Job queue")
 struct JobQueueTests {
-    private func play(_ body: (URL, SymmetricKey) async throws -> Void) async throws {
-        try await withTemporaryFolder { try await body($0, .random()) }
-    }
-
     // MARK: Once
 
     /// When the power is cut.
@@ -26,7 +22,7 @@ struct JobQueueTests {
 
     @Test("A power cut at any step: the job is done, and its effect happens once", arguments: Step.allCases)
     func crash(at step: Step) async throws {
-        try await play { folder, key in
+        try await JobHarness.inFolder { folder, key in
             let image = folder.appendingPathComponent("image")
             try FileManager.default.createDirectory(at: image, withIntermediateDirectories: true)
             // What is on disk at that moment is what the next process finds.
@@ -55,7 +51,7 @@ struct JobQueueTests {
 
     @Test("An effect that fails keeps its job; effect and deletion are one")
     func atomic() async throws {
-        try await play { folder, key in
+        try await JobHarness.inFolder { folder, key in
             let fails = Mutex(true)
             struct Fault: Error {}
             let harness = try JobHarness(folder, key: key) { _ in if fails.withLock({ $0 }) { throw Fault() } }
@@ -74,8 +70,7 @@ struct JobQueueTests {
 
     @Test("A transaction that is undone takes its job with it; the same id again changes nothing")
     func undone() async throws {
-        try await play { folder, key in
-            let harness = try JobHarness(folder, key: key)
+        try await JobHarness.run { harness in
             let queue = harness.queue
             await #expect(throws: CancellationError.self) {
                 try await harness.store.write { db in
@@ -85,13 +80,12 @@ struct JobQueueTests {
             }
             try await harness.add("one", "one")
             #expect(try await harness.left() == ["one"])
-            await harness.store.close()
         }
     }
 
     @Test("A job is done soon after its commit, and also where nobody rang")
     func wakes() async throws {
-        try await play { folder, key in
+        try await JobHarness.inFolder { folder, key in
             let harness = try JobHarness(folder, key: key)
             try await harness.running {
                 try await harness.add("one")
@@ -112,7 +106,7 @@ struct JobQueueTests {
 
     @Test("Jobs of one key are done strictly in their order, whatever fails in between; keys do not wait for each other", arguments: 1...8)
     func order(seed: UInt64) async throws {
-        try await play { folder, key in
+        try await JobHarness.inFolder { folder, key in
             var random = SeededGenerator(seed: seed)
             let harness = try JobHarness(folder, key: key)
             let underWay = Mutex<[String: Int]>([:])
@@ -152,8 +146,7 @@ struct JobQueueTests {
 
     @Test("One that fails holds up its own key alone; given up it holds up nobody")
     func blocks() async throws {
-        try await play { folder, key in
-            let harness = try JobHarness(folder, key: key)
+        try await JobHarness.run { harness in
             harness.peer.fail(Failure(.notFound, "not yet"), of: "a1")
             harness.peer.fail(JobGivenUp(Failure(.invalid, "never")), of: "b1")
             try await harness.add("a1", "a2", key: "a")
@@ -166,14 +159,12 @@ struct JobQueueTests {
             harness.clock.advance(.seconds(11))
             try await harness.runner.runDue()
             #expect(harness.peer.taken.suffix(2) == ["a1", "a2"])
-            await harness.store.close()
         }
     }
 
     @Test("A hundred that are refused keep no other waiting, and one that hangs takes one place")
     func fairness() async throws {
-        try await play { folder, key in
-            let harness = try JobHarness(folder, key: key)
+        try await JobHarness.run { harness in
             harness.peer.fail(Failure(.internal, "no"))
             for number in 0..<100 { try await harness.add("bad\(number)") }
             try await harness.runner.runDue()
@@ -188,13 +179,12 @@ struct JobQueueTests {
             }
             #expect(harness.peer.taken.allSatisfy { $0.hasPrefix("good") })
             #expect(try await harness.left().count == 101)
-            await harness.store.close()
         }
     }
 
     @Test("A silent peer makes its own kind pause, and no other; then one at a time is tried, another one each time")
     func silence() async throws {
-        try await play { folder, key in
+        try await JobHarness.inFolder { folder, key in
             let harness = try JobHarness(folder, key: key)
             let other = try JobHarness(
                 folder, kind: JobKind("other"), key: key, clock: harness.clock, store: harness.store)
@@ -225,7 +215,7 @@ struct JobQueueTests {
 
     @Test("Pauses double from the first to the last, with jitter between half and whole", arguments: [0, 0.5, 0.999])
     func backoff(random: Double) async throws {
-        try await play { folder, key in
+        try await JobHarness.inFolder { folder, key in
             let harness = try JobHarness(folder, key: key, random: random)
             harness.peer.fail(Failure(.forbidden, "no"))
             try await harness.add("one")
@@ -254,8 +244,7 @@ struct JobQueueTests {
 
     @Test("What is too late is not begun, and stays listed; what is for later waits")
     func deadline() async throws {
-        try await play { folder, key in
-            let harness = try JobHarness(folder, key: key)
+        try await JobHarness.run { harness in
             try await harness.add("late", notAfter: harness.clock.now + .seconds(60))
             try await harness.add("later", start: .at(harness.clock.now + .seconds(90)))
             harness.peer.fail(Failure(.internal, "not now"), of: "late")
@@ -268,14 +257,12 @@ struct JobQueueTests {
             harness.clock.advance(.seconds(30))
             try await harness.runner.runDue()
             #expect(harness.peer.taken == ["later"])
-            await harness.store.close()
         }
     }
 
     @Test("A held job waits until it is released for its person")
     func held() async throws {
-        try await play { folder, key in
-            let harness = try JobHarness(folder, key: key)
+        try await JobHarness.run { harness in
             let (one, two) = (PersonID.random(), PersonID.random())
             try await harness.add("one", of: one, start: .held)
             try await harness.add("two", of: two, start: .held)
@@ -285,7 +272,6 @@ struct JobQueueTests {
             try await harness.store.write { [queue = harness.queue] db in try queue.release(db, of: one) }
             try await harness.runner.runDue()
             #expect(harness.peer.taken == ["one"])
-            await harness.store.close()
         }
     }
 }

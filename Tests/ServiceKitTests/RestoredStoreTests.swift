@@ -30,8 +30,7 @@ struct RestoredStoreTests {
             "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path,
         ])
         let runtime = try Runtime(
-            peer: .consent, settings: SuiteSettings(&reader, peer: .consent, httpPort: 0),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            peer: .consent, settings: SuiteSettings(&reader, peer: .consent, httpPort: 0), logger: Running.quiet)
         let opened = try await OpenedStore(on: runtime, applicationID: 1, migrations: Self.migrations) { db in
             try db.execute(sql: "INSERT INTO epochs DEFAULT VALUES")
         }

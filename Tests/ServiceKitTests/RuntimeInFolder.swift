@@ -25,6 +25,16 @@ extension Runtime {
     }
 }
 
+extension Runtime {
+    /// Ends what runs on it, takes it off the bus and closes the store.
+    func end(_ running: Task<Void, any Error>, closing store: Store) async {
+        running.cancel()
+        _ = try? await running.value
+        await bus.shutdown()
+        await store.close()
+    }
+}
+
 /// How the peers are made between which `StreamsTests`, `FollowerTests` and `RestoredStreamTests` hold the promises of streams. A second
 /// implementation is one more value here.
 struct StreamUnderTest: Sendable, CustomTestStringConvertible {

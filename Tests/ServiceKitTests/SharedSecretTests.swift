@@ -56,8 +56,7 @@ struct SharedSecretTests {
             "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path,
         ])
         let runtime = try Runtime(
-            peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: Running.quiet)
         do {
             let keys = try runtime.openPersonKeys()
             var secrets: [String: [UInt8]] = [:]

@@ -35,7 +35,7 @@ struct StateStreamTests {
                         try StreamLog.create(in: db)
                         try db.execute(sql: "CREATE TABLE lights (number INTEGER PRIMARY KEY, person BLOB, taken INTEGER) STRICT")
                     }
-                ], settings: StoreSettings(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                ], settings: StoreSettings(), logger: Running.quiet)
             do {
                 try await body(store)
                 await store.close()

@@ -66,7 +66,7 @@ struct WholeStoreTests {
         ])
         return try Runtime(
             peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, beginsAnew: beginsAnew)
+            logger: Running.quiet, beginsAnew: beginsAnew)
     }
 
     /// One start and an orderly end; `body` is in between.

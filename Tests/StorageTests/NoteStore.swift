@@ -27,7 +27,7 @@ enum NoteStore {
         }
     ]
 
-    static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    static let logger = Running.quiet
 
     static func open(
         in folder: URL, migrations: [Migration] = NoteStore.migrations, _ change: (inout StoreSettings) -> Void = { _ in }

@@ -62,7 +62,7 @@ struct DamagedFileTests {
     ]
     /// Starts at once: most of each is waiting.
     private static let width = 6
-    private static let quiet = Logger(label: "flips") { _ in SwiftLogNoOpLogHandler() }
+    private static let quiet = Running.quiet
 
     private static func start<Built: Assembly>(
         _: Built.Type, as peer: Peer = Built.peer, _ layout: SuiteLayout, _ port: Int

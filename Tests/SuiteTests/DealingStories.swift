@@ -17,8 +17,7 @@ struct DealingStories {
         "SC-08, SHR-08, SHR-11, SHR-14, SHR-18, SHR-21: a spa asks its guest twice, the second time in vain: it is told, pays nothing for it, and what was allowed keeps flowing, nothing else"
     )
     func spa() async throws {
-        try await Hospital.with { spa in
-            try await spa.registered()
+        try await Hospital.withRegistered { spa in
             let (guest, known) = (try await Guest(in: spa.suite), spa)
             let first = try await spa.ask(guest, ["weight", "body-temperature"])
             try await spa.allowed(guest, first)
@@ -53,8 +52,7 @@ struct DealingStories {
         "SC-10, SHR-19, SHR-21, ING-07: a car-sharing firm asks four clients for their positions at once; each answer counts for one, and of those who did not accept it gets nothing"
     )
     func carSharing() async throws {
-        try await Hospital.with { firm in
-            try await firm.registered()
+        try await Hospital.withRegistered { firm in
             var clients: [Guest] = []
             for name in ["Bruno", "Dario", "Elena", "Fabio"] { clients.append(try await Guest(in: firm.suite, named: name)) }
             let sent = try await firm.call(
@@ -102,8 +100,7 @@ struct DealingStories {
         "SHR-23: whoever looks at types, prices and a quote, fills in the form and leaves before it is sent whole has asked nobody, owes nothing and is in nobody's way"
     )
     func leaving() async throws {
-        try await Hospital.with { firm in
-            try await firm.registered()
+        try await Hospital.withRegistered { firm in
             let guest = try await Guest(in: firm.suite)
             let form = Hospital.form(guest.code, ["weight"], from: .now, ["length": "P1M"])
             #expect(try await firm.call("GET", "/data-types").status == 200)
@@ -182,8 +179,7 @@ struct DealingStories {
         "PAY-11: a person pays for nothing: in no service's document does a person's route know of money, no route about money takes a person's token, and the one who asked has the only bill"
     )
     func individuals() async throws {
-        try await Hospital.with { firm in
-            try await firm.registered()
+        try await Hospital.withRegistered { firm in
             let (guest, suite) = (try await Guest(in: firm.suite), firm.suite)
             let gateway = "http://127.0.0.1:\(firm.port)"
             // Prices are told to everybody; nothing is owed by reading them.

@@ -18,8 +18,7 @@ struct EmergencyStories {
 
     @Test("SC-34, SOS-05, SOS-15, SOS-16, INV-22: a heart rate collapses at home, and an ambulance is called in less than 5 s")
     func collapse() async throws {
-        try await StorySuite.with { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber { suite, watch in
             try await suite.beat(64, from: watch, and: [place(home)])
             try await suite.beat(38, from: watch)
             let emergency = try await suite.acknowledged(of: watch)
@@ -36,8 +35,7 @@ struct EmergencyStories {
 
     @Test("SC-35, SOS-11, SOS-12, SOS-29: a one-second outlier while running calls nobody and is logged as transient")
     func outlier() async throws {
-        try await StorySuite.with { suite in
-            let runner = try await suite.subscriber()
+        try await StorySuite.withSubscriber { suite, runner in
             try await suite.beat(118, from: runner)
             try await suite.beat(171, from: runner)
             try await eventually("the alert is open") { try await !suite.emergencies(of: runner).isEmpty }
@@ -53,8 +51,7 @@ struct EmergencyStories {
 
     @Test("SOS-05: values that equal their bounds are not critical")
     func strict() async throws {
-        try await StorySuite.with { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber { suite, watch in
             try await suite.beat(45, from: watch)
             try await suite.beat(120, from: watch)
             try await suite.beat(60, from: watch)
@@ -67,8 +64,7 @@ struct EmergencyStories {
 
     @Test("SOS-14: who answers \"I am fine\" is not called for")
     func fine() async throws {
-        try await StorySuite.with { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber { suite, watch in
             try await suite.beat(38, from: watch)
             try await eventually("the alert is open") { try await !suite.emergencies(of: watch).isEmpty }
             let reply = try await suite.ask(AnswerPrompt(person: watch.person, answer: .fine))
@@ -84,8 +80,7 @@ struct EmergencyStories {
 
     @Test("SOS-14: who asks for help is called for at once")
     func help() async throws {
-        try await StorySuite.with { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber { suite, watch in
             try await suite.beat(38, from: watch)
             try await eventually("the alert is open") { try await !suite.emergencies(of: watch).isEmpty }
             _ = try await suite.ask(AnswerPrompt(person: watch.person, answer: .help))
@@ -96,8 +91,7 @@ struct EmergencyStories {
 
     @Test("SC-49, SOS-21: a call that went out is taken back under the same reference, and the cancellation is acknowledged too")
     func takenBack() async throws {
-        try await StorySuite.with { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber { suite, watch in
             try await suite.beat(150, from: watch)
             let emergency = try await suite.acknowledged(of: watch)
             let reply = try await suite.ask(AnswerPrompt(person: watch.person, answer: .falseAlarm))
@@ -137,8 +131,7 @@ struct EmergencyStories {
 
     @Test("SOS-03, SOS-04: nothing is detected while supervision is paused or ended, and again once it is resumed")
     func paused() async throws {
-        try await StorySuite.with { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber { suite, watch in
             let gone = try await suite.subscriber()
             _ = try await suite.ask(PauseSupervision(person: watch.person, paused: true))
             _ = try await suite.ask(UnsubscribePerson(person: gone.person))
@@ -155,8 +148,7 @@ struct EmergencyStories {
 
     @Test("SOS-09: entries that were measured long ago are stored and start no alert")
     func old() async throws {
-        try await StorySuite.with { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber { suite, watch in
             let old = (1...5).map { Sample(type: .heartRate, at: .now - .seconds(100 * $0), value: 30) }
             let reply = try await suite.upload(old, from: watch)
             #expect(reply.outcome == .answered(status: 200, retryAfter: nil))

@@ -15,8 +15,7 @@ struct FastPathStories {
     @Test(
         "P6, SOS-10, SOS-15: while ingest's disk hangs an emergency opens, under the id that the stored entry gives it; one call goes out")
     func hangingDisk() async throws {
-        try await StorySuite.with { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber { suite, watch in
             try await suite.beat(64, from: watch)
             let other = try Self.locked(suite)
             let critical = Sample(type: .heartRate, at: .now, value: 38)
@@ -86,8 +85,7 @@ struct FastPathStories {
         arguments: refusals.indices)
     func refused(_ number: Int) async throws {
         let (sample, reason) = Self.refusals[number]
-        try await StorySuite.with { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber { suite, watch in
             let now = Timestamp.now
             #expect(try await suite.upload([Sample(type: .heartRate, at: now, value: 64)], from: watch).outcome.status == 200)
             let said = sample(now)
@@ -103,8 +101,7 @@ struct FastPathStories {
 
     @Test("SOS-09: a device that counts its idempotency keys anew after a restart was silenced for a day, its person's heart with it")
     func repeatedKey() async throws {
-        try await StorySuite.with { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber { suite, watch in
             func upload(_ rate: Double) async throws -> Operator.UploadReply {
                 let entry = try UploadBody.entry(Sample(type: .heartRate, at: .now, value: rate))
                 return await UploadTransport.http(server: suite.server, authorities: nil).send(UploadBody.batch([entry]), watch.token, "1")
@@ -119,8 +116,7 @@ struct FastPathStories {
     @Test("SOS-09: a critical reading that came out of order was heard by nobody where ingest's disk is slow")
     func outOfOrder() async throws {
         // Every upload goes the fast path.
-        try await StorySuite.with(["TRACKME_ING_EXPRESS_AFTER_MS": "0"]) { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber(["TRACKME_ING_EXPRESS_AFTER_MS": "0"]) { suite, watch in
             let now = Timestamp.now
             for (age, rate) in [(0, 70.0), (5, 30)] {
                 let sample = Sample(type: .heartRate, at: now - .seconds(age), value: rate)
@@ -134,8 +130,7 @@ struct FastPathStories {
 
     @Test("SOS-32: a heart that got worse after its call was heard by nobody where the worse reading came out of order")
     func worseOutOfOrder() async throws {
-        try await StorySuite.with { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber { suite, watch in
             for _ in 0..<3 { try await suite.beat(40, from: watch) }
             let emergency = try await suite.acknowledged(of: watch)
             try await suite.beat(40, from: watch)
@@ -148,8 +143,7 @@ struct FastPathStories {
 
     @Test("SOS-37: a refused reading at the end of an upload hid eight seconds of a failing heart before it")
     func refusedAtTheEnd() async throws {
-        try await StorySuite.with { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber { suite, watch in
             // Something of this device was judged early before, and is over.
             let now = Timestamp.now
             for (age, rate) in [(40, 64.0), (30, 40), (20, 65)] {
@@ -170,8 +164,7 @@ struct FastPathStories {
             number: cadence.number, code: "cadence", shape: .scalar, loinc: nil, vitalSign: nil, unit: "/min", possible: 0...400,
             precision: 0, vital: false, watchedByDefault: true, bounds: Bounds(low: 10, high: nil), severe: nil, isOnDemand: false,
             english: "Planted", italian: "Piantato")
-        try await StorySuite.with(rules: SupervisionRules(registry: [definition])) { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber(rules: SupervisionRules(registry: [definition])) { suite, watch in
             #expect(try await suite.upload([Sample(type: cadence, at: .now, value: 60)], from: watch).outcome.status == 200)
             #expect(try await suite.upload([Sample(type: cadence, at: .now, value: 9)], from: watch).outcome.status == 200)
             let emergency = try await suite.acknowledged(of: watch)

@@ -21,8 +21,7 @@ struct GatewayStories {
         "SC-30, SC-47: a hospital asks a patient, who accepts; before paying it gets nothing, then pages and files; the patient sees each read; SHR-16: withdrawn, nothing more"
     )
     func followsAPatient() async throws {
-        try await Hospital.with { hospital in
-            try await hospital.registered()
+        try await Hospital.withRegistered { hospital in
             let guest = try await Guest(in: hospital.suite)
             try await guest.weigh(81.5)
             let request = try await hospital.ask(guest, ["weight", "body-temperature"])
@@ -73,8 +72,7 @@ struct GatewayStories {
         "SHR-13, SHR-14: a window into the future keeps delivering, by page and by webhook after its handshake; SHR-16: withdrawn, grant.revoked and nothing more"
     )
     func subscribes() async throws {
-        try await Hospital.with { hospital in
-            try await hospital.registered()
+        try await Hospital.withRegistered { hospital in
             let guest = try await Guest(in: hospital.suite)
             try await HospitalHook.with { hook in
                 let endpoint = try await hospital.call("POST", "/endpoints", ["url": await hook.url])
@@ -115,8 +113,7 @@ struct GatewayStories {
         "SC-29, SC-08, SC-10: a patient refuses: the asker is told, gets nothing and pays nothing; another request goes on by itself; SHR-03: a stranger's code is told"
     )
     func refuses() async throws {
-        try await Hospital.with { hospital in
-            try await hospital.registered()
+        try await Hospital.withRegistered { hospital in
             let guest = try await Guest(in: hospital.suite)
             try await guest.weigh(70)
             let table = """

@@ -36,24 +36,20 @@ struct Hospital: Sendable {
         ]
         let settings = own.merging(further) { $1 }
         try await StorySuite.with(settings, hasGateway: false) { suite in
-            try await suite.playing(.thirdPartyGateway) { runtime in
-                var environment = suite.layout.environment(of: .thirdPartyGateway, httpPort: 0)
-                environment.merge(settings) { $1 }
-                var reader = SettingsReader(environment: environment)
-                let parts = try await GatewayModule(GatewayAssembly.settings(&reader), on: runtime)
-                let group = ServiceGroup(services: parts.services, logger: runtime.logger)
-                let running = Task { try await group.run() }
-                var hospital = Hospital(suite: suite, parts: parts, mail: mail, runtime: runtime, port: await parts.server.boundPort)
-                do {
-                    try await body(&hospital)
-                } catch {
-                    await group.triggerGracefulShutdown()
-                    _ = await running.result
-                    throw error
-                }
-                await group.triggerGracefulShutdown()
-                _ = await running.result
-            }
+            let environment = suite.layout.environment(of: .thirdPartyGateway, httpPort: 0).merging(settings) { $1 }
+            let runtime = try suite.harness.runtime(.thirdPartyGateway, under: environment)
+            var reader = SettingsReader(environment: environment)
+            let parts = try await GatewayModule(GatewayAssembly.settings(&reader), on: runtime)
+            suite.harness.start(parts.services)
+            var hospital = Hospital(suite: suite, parts: parts, mail: mail, runtime: runtime, port: await parts.server.boundPort)
+            try await body(&hospital)
+        }
+    }
+
+    static func withRegistered(_ further: [String: String] = [:], _ body: (inout Hospital) async throws -> Void) async throws {
+        try await with(further) { hospital in
+            try await hospital.registered()
+            try await body(&hospital)
         }
     }
 

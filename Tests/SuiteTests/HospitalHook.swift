@@ -5,6 +5,7 @@ import Foundation
 import HTTPKit
 import Logging
 import Synchronization
+import TestKit
 
 /// The hospital's own server for webhooks.
 final class HospitalHook: Sendable {
@@ -42,8 +43,7 @@ final class HospitalHook: Sendable {
         }
         server = HTTPServer(
             .init(title: "Hook", version: "1.0.0", summary: "Under test.", prefix: "hook"), routes: [route], port: 0,
-            health: Health(missing: { [] }, metrics: { "" }), authenticate: { _, _ in throw Problem.unauthorised },
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            health: Health(missing: { [] }, metrics: { "" }), authenticate: { _, _ in throw Problem.unauthorised }, logger: Running.quiet)
         self.book = book
     }
 

@@ -38,8 +38,7 @@ struct OrganisationStories {
 
     @Test("SC-27, ORG-03, ORG-13: a company with a new legal representative stores the new data in place of the old ones, nothing else")
     func represented() async throws {
-        try await Hospital.with { company in
-            try await company.registered()
+        try await Hospital.withRegistered { company in
             let before = try await company.call("GET", "/organisation")
             let representative = [
                 "name": "Anna", "surname": "Verdi", "officeAddress": "Via Manzoni 3, Milano", "phone": "+39061234567",
@@ -66,8 +65,7 @@ struct OrganisationStories {
         "SC-28, ORG-14, PAY-06: a firm selects another payment method: the next payment form presets it, and what was begun by the old one goes on by that"
     )
     func payingAnotherWay() async throws {
-        try await Hospital.with(["TRACKME_PAY_SANDBOX": "true"]) { firm in
-            try await firm.registered()
+        try await Hospital.withRegistered(["TRACKME_PAY_SANDBOX": "true"]) { firm in
             let guest = try await Guest(in: firm.suite)
             func payment(_ request: RequestID) async throws -> [String: Any] {
                 try #require(try await firm.call("GET", "/payments?request=\(request)").items.first)
@@ -99,8 +97,7 @@ struct OrganisationStories {
         "ORG-15, ACC-17: a member's password changes by the old one once and the new one twice, or not at all; other sessions of the member end, the organisation's programs go on"
     )
     func password() async throws {
-        try await Hospital.with { company in
-            try await company.registered()
+        try await Hospital.withRegistered { company in
             let program = try await program(of: company)
             let elsewhere = company.seen(by: try #require(try await company.logIn()))
             #expect(try await elsewhere.call("GET", "/organisation").status == 200)
@@ -133,8 +130,7 @@ struct OrganisationStories {
         "ORG-10, ACC-12, ACC-16: after three wrong passwords the organisation is written to; one who forgot it follows the mailed link and is in, and members have no name to greet"
     )
     func forgotten() async throws {
-        try await Hospital.with { company in
-            try await company.registered()
+        try await Hospital.withRegistered { company in
             let (known, suite, new) = (company, company.suite, "un'altra frase da ricordare")
             for _ in 0..<3 { #expect(try await company.logIn(Hospital.address, "not the password") == nil) }
             try await eventually("three failures are told") {
@@ -158,8 +154,7 @@ struct OrganisationStories {
         "ORG-16, CON-13: an organisation deletes its profile: it is shown first what ends and what stays due; unconfirmed nothing happens; confirmed, its log-in, requests, subscription and reading end in every service, and each person is told once"
     )
     func leaves() async throws {
-        try await Hospital.with { company in
-            try await company.registered()
+        try await Hospital.withRegistered { company in
             let (patient, other) = (try await Guest(in: company.suite), try await Guest(in: company.suite, named: "Carla"))
             let weight = try #require(Metric(code: "weight"))
             let running = try await company.ask(patient, ["weight"])

@@ -73,8 +73,7 @@ struct PatientStories {
         "SC-01, ING-02, ING-05, SHR-10, SHR-20: a wearable records electrocardiogram and heart rate for two days by itself; the physician who is allowed to reads exactly that, at once"
     )
     func examination() async throws {
-        try await Hospital.with { hospital in
-            try await hospital.registered()
+        try await Hospital.withRegistered { hospital in
             let patient = try await Guest(in: hospital.suite)
             let wearable = try await patient.pair("Holter", measuring: ["electrocardiogram", "heart-rate"])
             let end = Timestamp(milliseconds: Timestamp.now.milliseconds / 60_000 * 60_000)
@@ -106,8 +105,7 @@ struct PatientStories {
         "SC-07, SHR-04, SHR-05, SHR-09, SHR-13 to SHR-15: a gynaecologist asks for nine months to come; the patient reads what before accepting, what is measured then is delivered, and over is over"
     )
     func pregnancy() async throws {
-        try await Hospital.with(["TRACKME_SHR_DELIVER_HOURS": "0"]) { hospital in
-            try await hospital.registered()
+        try await Hospital.withRegistered(["TRACKME_SHR_DELIVER_HOURS": "0"]) { hospital in
             let patient = try await Guest(in: hospital.suite)
             let types = ["oxygen-saturation", "electrocardiogram", "heart-rate"]
             let gynaecologist = hospital.seen(by: try #require(try await hospital.logIn()))
@@ -158,8 +156,7 @@ struct PatientStories {
         "SC-22, ORG-10, ORG-20, ORG-23: a ward's head nurse logs in with the ward's address and sees the patient's values, no device asked for; so does a colleague, at the same time"
     )
     func ward() async throws {
-        try await Hospital.with { hospital in
-            try await hospital.registered()
+        try await Hospital.withRegistered { hospital in
             let patient = try await Guest(in: hospital.suite)
             try await patient.weigh(80.5)
             let request = try await hospital.ask(patient, ["weight", "heart-rate"])
@@ -198,8 +195,7 @@ struct PatientStories {
         "SC-25, ACC-30, ACC-31, SHR-15: a person deletes the profile: who was allowed is told and gets nothing more, who waited is answered, and the fiscal code is nobody's"
     )
     func departure() async throws {
-        try await Hospital.with { hospital in
-            try await hospital.registered()
+        try await Hospital.withRegistered { hospital in
             let patient = try await Guest(in: hospital.suite)
             let running = try await hospital.ask(patient, ["weight"])
             try await hospital.allowed(patient, running)

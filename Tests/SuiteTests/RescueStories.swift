@@ -126,8 +126,7 @@ struct RescueStories {
         "SOS-20, SOS-16: the telephone finds its place only after the ambulance was called: the place follows as an update, and is acknowledged"
     )
     func foundLater() async throws {
-        try await StorySuite.with { suite in
-            let watch = try await suite.subscriber()
+        try await StorySuite.withSubscriber { suite, watch in
             try await suite.beat(64, from: watch)
             try await suite.beat(31, from: watch)
             let emergency = try await suite.acknowledged(of: watch).emergency

@@ -36,7 +36,7 @@ struct SchemaTests {
         try await withTemporaryFolder { folder in
             let store = try Store.open(
                 folder.appendingPathComponent("store.db"), applicationID: schema.applicationID, migrations: schema.migrations,
-                settings: StoreSettings(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                settings: StoreSettings(), logger: Running.quiet)
             try await body(store)
             await store.close()
         }

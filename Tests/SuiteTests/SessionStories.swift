@@ -129,8 +129,7 @@ struct SessionStories {
 
     @Test("W1: A member of an organisation who logs out hears nothing more of its requests; the organisation's others do")
     func member() async throws {
-        try await Hospital.with { hospital in
-            try await hospital.registered()
+        try await Hospital.withRegistered { hospital in
             let (leaving, staying) = (try #require(try await hospital.logIn()), try #require(hospital.token))
             let (path, origin) = ("/thirdparty/v1/requests/events", "http://127.0.0.1:\(hospital.port)")
             let gone = try await Listener(origin, path, token: leaving)

@@ -4,7 +4,6 @@ import Bus
 import Contracts
 import Foundation
 import HTTPKit
-import Logging
 import Outbound
 import Sealing
 import ServiceKit
@@ -25,6 +24,7 @@ struct NotTaken: Error {
 }
 
 struct StorySuite: Sendable {
+    let harness: Harness
     let layout: SuiteLayout
     let server: String
     /// Consent's origin.
@@ -44,7 +44,6 @@ struct StorySuite: Sendable {
     let restart: @Sendable (_ peer: Peer, _ between: @Sendable () throws -> Void) async throws -> Void
     private let sender = HTTPSender.anywhere()
 
-    private static let quiet = Logger(label: "story") { _ in SwiftLogNoOpLogHandler() }
     /// More than any answer of a story.
     private static let answerBytes = 8 << 20
 
@@ -57,7 +56,8 @@ struct StorySuite: Sendable {
         _ settings: [String: String] = [:], further: [KeyFiles.PublicPeer] = [], hasGateway: Bool = true,
         rules: SupervisionRules? = nil, _ body: (StorySuite) async throws -> Void
     ) async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryHarness { harness in
+            let folder = harness.folder
             let ports = try FreePorts.find(hasGateway ? 6 : 5)
             let layout = SuiteLayout(data: folder.path, environment: [:])
             _ = try SuiteKeys.makeMissing(layout)
@@ -76,96 +76,75 @@ struct StorySuite: Sendable {
             ]
             let settings = ["TRACKME_ACC_CONFIRM_REQUIRED": "false", "TRACKME_ACC_SECOND_FACTOR": "offered"].merging(settings) { $1 }
                 .merging(webhook) { $1 }
-            let ingest = try await Self.parts(IngestAssembly.self, layout, ports[0], settings)
-            let sos = try await parts(SOSAssembly.self, layout, ports[1], settings) { $0.rules = rules ?? $0.rules }
-            let consent = try await parts(ConsentAssembly.self, layout, ports[3], settings)
-            let notifier = try await parts(NotifierAssembly.self, layout, ports[4], settings)
-            let gateway = hasGateway ? [try await parts(GatewayAssembly.self, layout, ports[5], settings)] : []
+            let ingest = try await Self.parts(IngestAssembly.self, layout, ports[0], settings, in: harness)
+            let sos = try await parts(SOSAssembly.self, layout, ports[1], settings, in: harness) { $0.rules = rules ?? $0.rules }
+            let consent = try await parts(ConsentAssembly.self, layout, ports[3], settings, in: harness)
+            let notifier = try await parts(NotifierAssembly.self, layout, ports[4], settings, in: harness)
+            let gateway = hasGateway ? [try await parts(GatewayAssembly.self, layout, ports[5], settings, in: harness)] : []
             let parts = [ingest.services, consent.services, notifier.services, sos.services] + gateway.map(\.services)
             let sent = Mutex<[DeskMessage]>([])
             let door = desk.server(port: ports[2]) { message in sent.withLock { $0.append(message) } }
-            let groups = (parts + [[door]]).map { ServiceGroup(services: $0, logger: quiet) }
-            let running = groups.map { group in Task { try await group.run() } }
-            let again = Mutex<[(group: ServiceGroup, running: Task<Void, any Error>, runtime: Runtime)]>([])
-            let stopAgain: @Sendable () async -> Void = {
-                for one in again.withLock({ $0 }) { await stop([one.group], [one.running], [one.runtime]) }
+            let running = (parts + [[door]]).map(harness.start)
+            let stop: @Sendable (_ place: Int, Runtime) async -> Void = { place, runtime in
+                await running[place].stop()
+                await runtime.bus.shutdown()
             }
-            let runtimes = gateway.map(\.runtime) + [sos.runtime, notifier.runtime, consent.runtime, ingest.runtime]
             let suite = StorySuite(
-                layout: layout, server: "http://127.0.0.1:\(ports[0])", consent: "http://127.0.0.1:\(ports[3])",
+                harness: harness, layout: layout, server: "http://127.0.0.1:\(ports[0])", consent: "http://127.0.0.1:\(ports[3])",
                 notifier: "http://127.0.0.1:\(ports[4])", sos: "http://127.0.0.1:\(ports[1])", ledger: ledger,
                 routes: parts.joined().compactMap { $0 as? HTTPServer }.flatMap(\.routes),
-                deskMessages: { sent.withLock { $0 } }, stopConsent: { await stop([groups[1]], [running[1]], [consent.runtime]) },
+                deskMessages: { sent.withLock { $0 } }, stopConsent: { await stop(1, consent.runtime) },
                 restart: { peer, between in
                     let isIngest = peer == .ingest
-                    let place = isIngest ? 0 : 1
-                    await stop([groups[place]], [running[place]], [isIngest ? ingest.runtime : consent.runtime])
+                    await stop(isIngest ? 0 : 1, isIngest ? ingest.runtime : consent.runtime)
                     try between()
                     let port = ports[isIngest ? 0 : 3]
                     let built =
                         isIngest
-                        ? try await Self.parts(IngestAssembly.self, layout, port, settings)
-                        : try await Self.parts(ConsentAssembly.self, layout, port, settings)
-                    let group = ServiceGroup(services: built.services, logger: quiet)
-                    let running = Task { try await group.run() }
-                    again.withLock { $0.append((group, running, built.runtime)) }
+                        ? try await Self.parts(IngestAssembly.self, layout, port, settings, in: harness)
+                        : try await Self.parts(ConsentAssembly.self, layout, port, settings, in: harness)
+                    _ = harness.start(built.services)
                     try await eventually("port \(port) is ready") { await Readiness().isReady(port: port) }
                 })
-            do {
-                for port in ports { try await eventually("port \(port) is ready") { await Readiness().isReady(port: port) } }
-                try await body(suite)
-            } catch {
-                await stopAgain()
-                await stop(groups, running, runtimes)
-                throw error
-            }
-            await stopAgain()
-            await stop(groups, running, runtimes)
+            for port in ports { try await eventually("port \(port) is ready") { await Readiness().isReady(port: port) } }
+            try await body(suite)
         }
     }
 
+    /// With somebody in it who subscribed to AutomatedSOS.
+    static func withSubscriber(
+        _ settings: [String: String] = [:], rules: SupervisionRules? = nil, _ body: (StorySuite, AddDevice.Reply) async throws -> Void
+    ) async throws {
+        try await with(settings, rules: rules) { suite in try await body(suite, suite.subscriber()) }
+    }
+
     private static func parts<Built: Assembly>(
-        _: Built.Type, _ layout: SuiteLayout, _ port: Int, _ settings: [String: String], amend: (inout Built.Settings) -> Void = { _ in }
+        _: Built.Type, _ layout: SuiteLayout, _ port: Int, _ settings: [String: String], in harness: Harness,
+        amend: (inout Built.Settings) -> Void = { _ in }
     ) async throws -> (services: [any Service], runtime: Runtime) {
         var environment = layout.environment(of: Built.peer, httpPort: port)
         environment.merge(settings) { $1 }
         var reader = SettingsReader(environment: environment)
-        let suite = SuiteSettings(&reader, peer: Built.peer, httpPort: port)
         var own = Built.settings(&reader)
         amend(&own)
-        let runtime = try Runtime(peer: Built.peer, settings: suite, logger: quiet)
+        let runtime = try harness.runtime(Built.peer, under: environment)
         return (try await Built.build(own, on: runtime), runtime)
     }
 
-    private static func stop(_ groups: [ServiceGroup], _ running: [Task<Void, any Error>], _ runtimes: [Runtime]) async {
-        for group in groups.reversed() { await group.triggerGracefulShutdown() }
-        for task in running { _ = await task.result }
-        for runtime in runtimes { await runtime.bus.shutdown() }
-    }
-
     private init(
-        layout: SuiteLayout, server: String, consent: String, notifier: String, sos: String, ledger: URL, routes: [Route],
-        deskMessages: @escaping @Sendable () -> [DeskMessage], stopConsent: @escaping @Sendable () async -> Void,
+        harness: Harness, layout: SuiteLayout, server: String, consent: String, notifier: String, sos: String, ledger: URL,
+        routes: [Route], deskMessages: @escaping @Sendable () -> [DeskMessage], stopConsent: @escaping @Sendable () async -> Void,
         restart: @escaping @Sendable (_ peer: Peer, _ between: @Sendable () throws -> Void) async throws -> Void
     ) {
-        (self.layout, self.server, deskLedger) = (layout, server, ledger)
+        (self.harness, self.layout, self.server, deskLedger) = (harness, layout, server, ledger)
         (self.consent, self.notifier, self.sos) = (consent, notifier, sos)
         (self.routes, self.deskMessages) = (routes, deskMessages)
         (self.stopConsent, self.restart) = (stopConsent, restart)
     }
 
-    /// A further peer at work; its bus is shut down afterwards.
+    /// A further peer at work, on the bus until the story ends.
     func playing<Value>(_ peer: Peer, _ body: (Runtime) async throws -> Value) async throws -> Value {
-        var reader = SettingsReader(environment: layout.environment(of: peer, httpPort: 0))
-        let runtime = try Runtime(peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: StorySuite.quiet)
-        do {
-            let value = try await body(runtime)
-            await runtime.bus.shutdown()
-            return value
-        } catch {
-            await runtime.bus.shutdown()
-            throw error
-        }
+        try await body(harness.runtime(peer, under: layout.environment(of: peer, httpPort: 0)))
     }
 
     // MARK: What people do

@@ -73,8 +73,7 @@ struct BrokenConnectionStories {
 
     @Test("ACC-09, ACC-12: a log-in whose connection breaks opens no session and does not count as a wrong one")
     func logIn() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             for password in [LogInHarness.password, "not the password"] {
                 let body = try json(["login": "anna@example.org", "password": password])
                 try await RawConnection.breakOff(RawConnection.request("POST", "/consent/v1/sessions", json: body), port: house.port)

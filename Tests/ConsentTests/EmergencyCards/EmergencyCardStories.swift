@@ -21,8 +21,7 @@ struct EmergencyCardStories {
             self.house = house
             cards = EmergencyCardStore(
                 store: house.opened.store, repository: house.parts.repository, places: house.parts.places, epoch: house.opened.epoch,
-                relay: try await house.opened.relay(of: .emergencyCards), wakeUp: WakeUpSignal(),
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                relay: try await house.opened.relay(of: .emergencyCards), wakeUp: WakeUpSignal(), logger: Running.quiet)
         }
 
         func hear(_ person: PersonID, _ subscribed: Bool) async throws {

@@ -7,7 +7,6 @@ import GRDB
 import Logging
 import Sealing
 import ServiceKit
-import ServiceLifecycle
 import Storage
 import TestKit
 import Testing
@@ -25,8 +24,7 @@ private struct ErasureHarness: Sendable {
     let trackme: BusClient
 
     static func run(_ body: (ErasureHarness) async throws -> Void) async throws {
-        try await withTemporaryFolder { folder in
-            let harness = Harness(folder)
+        try await withTemporaryHarness { harness in
             try harness.introducePeers()
             let neighbours = try [Peer.ingest, .sosDispatcher, .notifier, .thirdPartyGateway, .trackme].map(harness.runtime)
             let mail = Mailbox()
@@ -34,17 +32,12 @@ private struct ErasureHarness: Sendable {
             let own = try harness.runtime(.consent)
             var reader = SettingsReader(environment: ["TRACKME_ACC_CONFIRM_REQUIRED": "false", "TRACKME_ACC_SECOND_FACTOR": "offered"])
             let parts = try await ConsentModule(ConsentSettings(&reader), on: own)
-            let group = ServiceGroup(services: parts.services, logger: harness.logger)
-            let running = Task { try await group.run() }
+            harness.start(parts.services)
             let clients = try await neighbours.asyncMap { try await $0.client(of: .consent) }
-            let house = ErasureHarness(
-                parts: parts, mail: mail, ingest: clients[0], dispatcher: clients[1], notifier: clients[2], gateway: clients[3],
-                trackme: clients[4])
-            try await withHarness(house, body) { _ in
-                await group.triggerGracefulShutdown()
-                _ = await running.result
-                await harness.stop()
-            }
+            try await body(
+                ErasureHarness(
+                    parts: parts, mail: mail, ingest: clients[0], dispatcher: clients[1], notifier: clients[2], gateway: clients[3],
+                    trackme: clients[4]))
         }
     }
 

@@ -47,8 +47,7 @@ struct InvitationTests {
 
     @Test("ACC-04, ACC-14: an address serves one account only, of whatever kind; what is no address is refused")
     func conflicts() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             _ = try await makeOperator(house)
             let organisation = OrganisationID.random()
             for email in ["anna@example.org", Self.olga] {
@@ -76,11 +75,10 @@ struct InvitationTests {
 
     @Test("ACC-14: each kind of account is offered its own functions; those of another kind are not available for this account")
     func ownFunctionsOnly() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let made = try await makeOperator(house)
             _ = try await house.addMember(Self.max)
-            let invitation = try house.token(of: try await house.mail.arrived(to: Self.max, .memberInvited))
+            let invitation = try await house.mail.arrived(to: Self.max, .memberInvited).linkToken
             let chosen: [String: Any] = [
                 "token": invitation, "password": LogInHarness.password, "passwordAgain": LogInHarness.password, "invitation": true,
             ]
@@ -136,7 +134,7 @@ struct InvitationTests {
             #expect(Set(mail.values.keys) == MessageTemplate.memberInvited.values && mail.values["organisation"] == "Ricerca S.p.A.")
             #expect(try await house.tryLogIn(Self.max, "").status == 422)
             #expect(try await house.tryLogIn(Self.max, "anything at all").problem == "credentials-not-valid", "there is no password yet")
-            let path = "/consent/v1/invitation/" + (try house.token(of: mail))
+            let path = "/consent/v1/invitation/" + (try mail.linkToken)
             #expect(try await house.request("GET", path).text.contains("Welcome"))
             let form = "password=una+frase+che+ricordo&passwordAgain=una+frase+che+ricordo"
             #expect(try await house.request("POST", path, form: form).status == 200)
@@ -154,9 +152,9 @@ struct InvitationTests {
         try await LogInHarness.run { house in
             let organisation = OrganisationID.random()
             let member = try await house.addMember(Self.max, of: organisation)
-            let first = try house.token(of: try await house.mail.arrived(to: Self.max, .memberInvited))
+            let first = try await house.mail.arrived(to: Self.max, .memberInvited).linkToken
             #expect(try await house.addMember(Self.max, of: organisation) == member)
-            let second = try house.token(of: try await house.mail.arrived(to: Self.max, .memberInvited, count: 2))
+            let second = try await house.mail.arrived(to: Self.max, .memberInvited, count: 2).linkToken
             #expect(try await house.request("GET", "/consent/v1/invitation/\(first)").status == 404)
             #expect(await failure { _ = try await house.addMember(Self.max, of: .random()) }?.code == .conflict, "another organisation")
             let body: [String: Any] = [
@@ -171,7 +169,7 @@ struct InvitationTests {
     func remove() async throws {
         try await LogInHarness.run { house in
             let member = try await house.addMember(Self.max)
-            let token = try house.token(of: try await house.mail.arrived(to: Self.max, .memberInvited))
+            let token = try await house.mail.arrived(to: Self.max, .memberInvited).linkToken
             let body: [String: Any] = [
                 "token": token, "password": LogInHarness.password, "passwordAgain": LogInHarness.password, "invitation": true,
             ]

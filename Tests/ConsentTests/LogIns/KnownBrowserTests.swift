@@ -30,8 +30,7 @@ struct KnownBrowserTests {
 
     @Test("X11, CON-09: 51 requests kept an owner out for 4 minutes; a browser that was logged in before is not held up, wherever it is")
     func lockOut() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let first = try await house.tryLogIn()
             let known = try cookie(first)
             // Logged out everywhere, so that the address of no session is known.
@@ -53,8 +52,7 @@ struct KnownBrowserTests {
     @Test("X11: a flood from the owner's own address, or from everywhere, does not use up the tries of a known browser")
     func flood() async throws {
         let few = ["TRACKME_ACC_LOG_INS_PER_MINUTE": "3", "TRACKME_ACC_LOG_INS_IN_ALL_PER_MINUTE": "3"]
-        try await LogInHarness.run(environment: few) { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson(environment: few) { house in
             let known = try cookie(await house.tryLogIn())
             for _ in 0..<4 { _ = try await house.tryLogIn("n@example.org", "wrong wrong", from: "203.0.113.77") }
             #expect(try await house.tryLogIn(from: "203.0.113.77").status == 429)
@@ -64,8 +62,7 @@ struct KnownBrowserTests {
 
     @Test("X11: whoever guesses in a known browser is slowed down as everybody is, and holds up nobody else")
     func ownCounter() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let (known, other) = (try cookie(await house.tryLogIn()), try cookie(await house.tryLogIn()))
             for _ in 0..<5 { #expect(try await logIn(house, "wrong wrong", cookie: known) == 401) }
             #expect(try await logIn(house, LogInHarness.password, cookie: known) == 429)
@@ -76,8 +73,7 @@ struct KnownBrowserTests {
 
     @Test("X11: a cookie of another name, a forged and a cut one open no other way in")
     func forged() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             try await house.addPerson("thief@example.org")
             let own = try cookie(await house.tryLogIn("thief@example.org"))
             for _ in 0..<5 { _ = try await house.tryLogIn(Self.owner, "wrong wrong", from: "198.51.100.1") }

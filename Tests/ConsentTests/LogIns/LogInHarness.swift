@@ -122,6 +122,16 @@ final class LogInHarness: HTTPHarness {
     static func run<Value>(environment: [String: String] = [:], _ body: (LogInHarness) async throws -> Value) async throws -> Value {
         try await withTemporaryFolder { folder in try await run(in: folder, environment: environment, body) }
     }
+
+    /// With somebody in it who can log in.
+    static func runWithPerson<Value>(
+        environment: [String: String] = [:], _ body: (LogInHarness) async throws -> Value
+    ) async throws -> Value {
+        try await run(environment: environment) { harness in
+            try await harness.addPerson()
+            return try await body(harness)
+        }
+    }
 }
 
 // MARK: Accounts
@@ -191,11 +201,6 @@ extension LogInHarness {
     /// Whether the access token opens something.
     func isOpen(_ token: String?) async throws -> Bool {
         try await request("GET", "/consent/v1/sessions", token: token).status == 200
-    }
-
-    /// The token at the end of a mailed link.
-    func token(of message: SendMessage) throws -> String {
-        String(try #require(message.values["link"]?.split(separator: "/").last))
     }
 }
 

@@ -14,8 +14,7 @@ import Testing
 struct LogInTests {
     @Test("ACC-11: the e-mail in any spelling of case and the matching password log in; anything else gets one message")
     func logIn() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let session = try await house.logIn("ANNA@Example.org ")
             #expect(session.kind == .person && session.expiresIn == 600 && !session.passwordChangeRequired)
             #expect(try await house.isOpen(session.accessToken))
@@ -89,8 +88,7 @@ struct LogInTests {
 
     @Test("ACC-11: detailed messages come only where an operator has switched them on")
     func detailed() async throws {
-        try await LogInHarness.run(environment: ["TRACKME_ACC_DETAILED_LOGIN_ERRORS": "true"]) { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson(environment: ["TRACKME_ACC_DETAILED_LOGIN_ERRORS": "true"]) { house in
             #expect(try await house.tryLogIn("nobody@example.org").problem == "unknown-identifier")
             #expect(try await house.tryLogIn("anna@example.org", "un'altra frase").problem == "log-in-password-wrong")
         }
@@ -113,8 +111,7 @@ struct LogInTests {
 
     @Test("ACC-14: each kind of account gets a token of its own kind; asked for another kind, nobody logs in")
     func kinds() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let made = try await house.trackme.ask(MakeOperator(email: "olga@example.org", language: .english), deadline: .seconds(5))
             #expect(try await house.tryLogIn(kind: "person").status == 200)
             #expect(try await house.tryLogIn(kind: "operator").problem == "credentials-not-valid")
@@ -128,8 +125,7 @@ struct LogInTests {
 
     @Test("ACC-12: three wrong log-ins in a row bring the owner one mail; a success starts the count anew; the form shows the same message")
     func mailAfterThree() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let mail = "anna@example.org"
             for _ in 0..<2 { #expect(try await house.tryLogIn(mail, "wrong wrong").problem == "credentials-not-valid") }
             _ = try await house.logIn()
@@ -156,7 +152,7 @@ struct LogInTests {
         try await LogInHarness.run(environment: ["TRACKME_ACC_FAIL_NOTICE_AFTER": "1"]) { house in
             _ = try await house.addMember("max@example.com")
             let invitation = try await house.mail.arrived(to: "max@example.com", .memberInvited)
-            let token = try house.token(of: invitation)
+            let token = try invitation.linkToken
             try await house.request(
                 "POST", "/consent/v1/recoveries/password",
                 json: ["token": token, "password": LogInHarness.password, "passwordAgain": LogInHarness.password, "invitation": true]
@@ -168,8 +164,7 @@ struct LogInTests {
 
     @Test("ACC-12, CON-09: from the fifth failure on the next try waits, whether or not somebody has that name, and the wait ends")
     func throttled() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             for name in ["anna@example.org", "nobody@example.org"] {
                 for _ in 0..<5 { #expect(try await house.tryLogIn(name, "wrong wrong").status == 401) }
                 let refused = try await house.tryLogIn(name, LogInHarness.password)
@@ -185,8 +180,7 @@ struct LogInTests {
 
     @Test("CON-09: strangers' failures keep nobody out who is logged in from where they are")
     func ownAddress() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             #expect(try await house.tryLogIn(from: "192.0.2.7").status == 200)
             for _ in 0..<5 { _ = try await house.tryLogIn("anna@example.org", "wrong wrong", from: "198.51.100.1") }
             #expect(try await house.tryLogIn(from: "198.51.100.2").status == 429)
@@ -196,14 +190,12 @@ struct LogInTests {
 
     @Test("NFR-15: one remote address that guesses among many names is slowed down as well")
     func perAddress() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             for number in 0..<20 { #expect(try await house.tryLogIn("n\(number)@example.org", from: "198.51.100.9").status == 401) }
             #expect(try await house.tryLogIn(from: "198.51.100.9").status == 429)
             #expect(try await house.tryLogIn(from: "198.51.100.8").status == 200)
         }
-        try await LogInHarness.run(environment: ["TRACKME_ACC_LOG_INS_PER_MINUTE": "3"]) { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson(environment: ["TRACKME_ACC_LOG_INS_PER_MINUTE": "3"]) { house in
             for _ in 0..<3 { #expect(try await house.tryLogIn().status == 200) }
             let refused = try await house.tryLogIn()
             #expect(refused.status == 429 && refused.headers["retry-after"] != nil)
@@ -227,8 +219,7 @@ struct LogInTests {
 
     @Test("CON-08: a log-in under an unknown name does the same work as under a known one: one hash and one row of the same shape")
     func sameWork() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             func rows() async throws -> Int {
                 try await house.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM log_in_runs") ?? 0 }
             }

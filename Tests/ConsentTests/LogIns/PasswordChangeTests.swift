@@ -23,8 +23,7 @@ struct PasswordChangeTests {
 
     @Test("ACC-17: the old password once and the new one twice: then the new one is valid, the old one is not, and the owner gets a mail")
     func changes() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let session = try await house.logIn()
             let answer: PasswordChangeAnswer = try await change(house, session).expect(status: 200).decoded()
             #expect(try await house.isOpen(answer.accessToken))
@@ -37,8 +36,7 @@ struct PasswordChangeTests {
 
     @Test("ACC-17: a wrong old password is said so and leaves the password unchanged; it counts as a failed log-in")
     func wrongOld() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let session = try await house.logIn()
             for _ in 0..<5 {
                 let refused = try await change(house, session, old: "not the old one")
@@ -58,8 +56,7 @@ struct PasswordChangeTests {
             (LogInHarness.password, LogInHarness.password, ["/new"]),
         ] as [(String, String, [String])])
     func wrongNew(_ new: String, _ again: String, _ pointers: [String]) async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let session = try await house.logIn()
             let refused = try await change(house, session, new: new, again: again)
             #expect(refused.status == 422 && refused.problem == "new-password-refused" && refused.pointers == pointers)
@@ -70,8 +67,7 @@ struct PasswordChangeTests {
 
     @Test("ACC-17: a form that is not complete names what is missing")
     func missing() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let session = try await house.logIn()
             let refused = try await house.request("PUT", "/consent/v1/password", token: session.accessToken, json: ["old": "x"])
             #expect(refused.status == 422 && Set(refused.pointers) == ["/new", "/newAgain"])
@@ -80,8 +76,7 @@ struct PasswordChangeTests {
 
     @Test("ACC-17, ACC-34: whoever else is logged in must log in again, unless the person wants otherwise")
     func otherSessions() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let (here, there) = (try await house.logIn(), try await house.logIn())
             try await change(house, here, endOthers: false).expect(status: 200)
             #expect(try await house.isOpen(there.accessToken))
@@ -94,11 +89,10 @@ struct PasswordChangeTests {
 
     @Test("ACC-17: a mailed link that was under way ends when the password is changed")
     func pendingRecovery() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let session = try await house.logIn()
             try await house.request("POST", "/consent/v1/recoveries", json: ["email": "anna@example.org"]).expect(status: 202)
-            let token = try house.token(of: try await house.mail.arrived(to: "anna@example.org", .recoverPassword))
+            let token = try await house.mail.arrived(to: "anna@example.org", .recoverPassword).linkToken
             try await change(house, session).expect(status: 200)
             #expect(try await house.request("GET", "/consent/v1/recovery/\(token)").status == 404)
         }
@@ -145,7 +139,7 @@ struct PasswordChangeTests {
             #expect(try await house.tryLogIn().problem == "temporary-password-expired")
             #expect(try await house.tryLogIn("anna@example.org", "wrong wrong").problem == "credentials-not-valid")
             try await house.request("POST", "/consent/v1/recoveries", json: ["email": "anna@example.org"]).expect(status: 202)
-            let token = try house.token(of: try await house.mail.arrived(to: "anna@example.org", .recoverPassword))
+            let token = try await house.mail.arrived(to: "anna@example.org", .recoverPassword).linkToken
             try await house.request(
                 "POST", "/consent/v1/recoveries/password", json: ["token": token, "password": Self.new, "passwordAgain": Self.new]
             ).expect(status: 204)

@@ -144,8 +144,7 @@ struct PasswordTests {
 
     @Test("ACC-08, NFR-11: the store holds neither the password nor a hash that could be tried out without the service's key")
     func atRest() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let stored = try await house.store.read { db in try Data.fetchAll(db, sql: "SELECT hash FROM credentials") }
             #expect(stored.count == 1)
             for bytes in stored {

@@ -32,14 +32,13 @@ struct RecoveryTests {
 
     @Test("SC-20, ACC-16: whoever has forgotten the password enters the e-mail, follows the mailed link, and is logged in by what it gave")
     func story() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let oldPhone = try await house.logIn(device: "old phone")
             try await ask(house, "Anna@Example.org").expect(status: 202)
             let message = try await link(house)
             #expect(Set(message.values.keys) == MessageTemplate.recoverPassword.values && message.values["hours"] == "2")
             #expect(message.values["link"]?.hasPrefix("\(LogInHarness.origin)/consent/v1/recovery/") == true)
-            try await choose(house, house.token(of: message)).expect(status: 204)
+            try await choose(house, message.linkToken).expect(status: 204)
             let newPhone = try await house.logIn("anna@example.org", Self.new, device: "new phone")
             #expect(try await house.isOpen(newPhone.accessToken))
             #expect(try await house.tryLogIn().problem == "credentials-not-valid", "the forgotten one is no longer valid")
@@ -51,8 +50,7 @@ struct RecoveryTests {
 
     @Test("ACC-16: an unknown address gets the same neutral answer as a known one, and no mail")
     func neutral() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let unknown = try await ask(house, "nobody@example.org").expect(status: 202)
             let known = try await ask(house, "anna@example.org").expect(status: 202)
             #expect(unknown.body == known.body)
@@ -66,8 +64,7 @@ struct RecoveryTests {
 
     @Test("CON-08: before the answer both do the same: one row with the sealed address, looked at afterwards")
     func sameWork() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             func wishes() async throws -> Int {
                 let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'recovery_wishes'"
                 return try await house.store.read { db in try Int.fetchOne(db, sql: sql) ?? 0 }
@@ -80,8 +77,7 @@ struct RecoveryTests {
 
     @Test("CON-08: the answer's time told who has an account: for neither address is anything done beside the answer, only after a pause")
     func workAfterTheAnswer() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             @Sendable func changes() async throws -> Int {
                 let sql = """
                     SELECT (SELECT count(*) FROM recovery_wishes) = 0
@@ -113,8 +109,7 @@ struct RecoveryTests {
 
     @Test("ACC-16: an account gets three mails an hour at most, and one address asks only so often; both without telling who is registered")
     func limited() async throws {
-        try await LogInHarness.run(environment: ["TRACKME_ACC_RECOVERIES_PER_HOUR": "5"]) { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson(environment: ["TRACKME_ACC_RECOVERIES_PER_HOUR": "5"]) { house in
             for _ in 0..<5 { try await ask(house, "anna@example.org").expect(status: 202) }
             let refused = try await ask(house, "anna@example.org")
             #expect(refused.status == 429 && refused.headers["retry-after"] != nil)
@@ -155,10 +150,9 @@ struct RecoveryTests {
 
     @Test("ACC-16: a link works once, for its time, for its purpose, and not at all where one character is another")
     func once() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             try await ask(house, "anna@example.org").expect(status: 202)
-            let token = try house.token(of: try await link(house))
+            let token = try await link(house).linkToken
             let changed = (token.first == "A" ? "B" : "A") + token.dropFirst()
             for wrong in [changed, "", String(token.dropLast()), token + "A", "%00", "🔑"] {
                 let response = try await choose(house, wrong)
@@ -172,7 +166,7 @@ struct RecoveryTests {
             #expect(try await choose(house, token).problem == "link-not-valid")
 
             try await ask(house, "anna@example.org").expect(status: 202)
-            let late = try house.token(of: try await link(house, count: 2))
+            let late = try await link(house, count: 2).linkToken
             house.clock.advance(.seconds(2 * 3600))
             #expect(try await choose(house, late).problem == "link-not-valid")
         }
@@ -180,12 +174,11 @@ struct RecoveryTests {
 
     @Test("ACC-16: of several links the first one used ends the others")
     func severalLinks() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             try await ask(house, "anna@example.org").expect(status: 202)
-            let first = try house.token(of: try await link(house))
+            let first = try await link(house).linkToken
             try await ask(house, "anna@example.org").expect(status: 202)
-            let second = try house.token(of: try await link(house, count: 2))
+            let second = try await link(house, count: 2).linkToken
             try await choose(house, second).expect(status: 204)
             #expect(try await choose(house, first).problem == "link-not-valid")
         }
@@ -193,10 +186,9 @@ struct RecoveryTests {
 
     @Test("ACC-16: a password that cannot be taken is named and leaves the link as it was")
     func wrongNew() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             try await ask(house, "anna@example.org").expect(status: 202)
-            let token = try house.token(of: try await link(house))
+            let token = try await link(house).linkToken
             let differing = try await choose(house, token, Self.new, again: "noch eine")
             #expect(differing.problem == "new-password-refused" && differing.pointers == ["/password", "/passwordAgain"])
             #expect(try await choose(house, token, "short").pointers == ["/password"])
@@ -214,7 +206,7 @@ struct RecoveryTests {
             }
             func recover(_ keeping: [String: Any], count: Int) async throws {
                 try await ask(house, "anna@example.org").expect(status: 202)
-                let token = try await house.token(of: house.mail.arrived(to: "anna@example.org", .recoverPassword, count: count))
+                let token = try await house.mail.arrived(to: "anna@example.org", .recoverPassword, count: count).linkToken
                 let body = ["token": token, "password": Self.new, "passwordAgain": Self.new].merging(keeping) { $1 }
                 try await house.request("POST", "/consent/v1/recoveries/password", json: body).expect(status: 204)
             }
@@ -229,29 +221,27 @@ struct RecoveryTests {
             let state = try JSONDecoder().decode(PersonState.self, from: try #require(facts.last))
             #expect(facts.count == 1 && state.readersSince == house.clock.now && state.active)
             try await ask(house, "anna@example.org").expect(status: 202)
-            let page = try await house.request("GET", "/consent/v1/recovery/" + house.token(of: try await link(house, count: 3)))
+            let page = try await house.request("GET", "/consent/v1/recovery/" + link(house, count: 3).linkToken)
             #expect(page.text.contains("keepDevices"))
         }
     }
 
     @Test("CON-09: whoever has proved by mail who they are need not wait for a stranger's failures")
     func forgetsFailures() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             for _ in 0..<5 { _ = try await house.tryLogIn("anna@example.org", "wrong wrong") }
             #expect(try await house.tryLogIn().status == 429)
             try await ask(house, "anna@example.org").expect(status: 202)
-            try await choose(house, house.token(of: try await link(house))).expect(status: 204)
+            try await choose(house, link(house).linkToken).expect(status: 204)
             #expect(try await house.tryLogIn("anna@example.org", Self.new).status == 200)
         }
     }
 
     @Test("NFR-11: the store holds neither the token of a link nor the address that was typed")
     func atRest() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             try await ask(house, "anna@example.org").expect(status: 202)
-            let token = try house.token(of: try await link(house))
+            let token = try await link(house).linkToken
             let row = try await house.store.read { db in
                 try Row.fetchOne(db, sql: "SELECT digest, payload FROM mail_links").map { ($0[0] as Data, $0[1] as Data) }
             }
@@ -262,8 +252,7 @@ struct RecoveryTests {
 
     @Test("ACC-16: what a link carries opens only by its token: another account's token or purpose opens nothing")
     func payload() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let now = house.clock.now
             let (seen, gone) = try await house.store.write { db in
                 let token = try MailLinkStore().make(
@@ -280,8 +269,7 @@ struct RecoveryTests {
 
     @Test("ACC-16, UI-04: the pages work without a script in both languages: looking uses nothing up, the form names what is wrong")
     func pages() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let asking = try await house.request("GET", "/consent/v1/recovery", headers: ["Accept-Language": "it"])
             #expect(asking.status == 200 && asking.text.contains("Password dimenticata?") && asking.text.contains("<form method=\"post\""))
             let wrong = try await house.request("POST", "/consent/v1/recovery", form: "email=an%3Cna")
@@ -291,7 +279,7 @@ struct RecoveryTests {
             func withoutNonces(_ text: String) -> String { text.replacing(/nonce="[^"]*"/, with: "") }
             #expect(unknown.status == 200 && withoutNonces(unknown.text) == withoutNonces(known.text))
 
-            let path = "/consent/v1/recovery/" + (try house.token(of: try await link(house)))
+            let path = "/consent/v1/recovery/" + (try await link(house).linkToken)
             for _ in 0..<3 {
                 let page = try await house.request("GET", path)
                 #expect(page.status == 200 && page.text.contains("Choose a new password") && !page.text.contains("<script"))

@@ -168,7 +168,7 @@ struct RestoredSessionTests {
 
     // MARK: The list
 
-    private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    private static let logger = Running.quiet
 
     @Test("The list keeps what was ended lately; a cut last line was not committed, a damaged one is believed by nobody")
     func list() throws {

@@ -77,8 +77,7 @@ struct SecondFactorTests {
 
     @Test("X5: a person who has enrolled logs in with password and code; no code is taken twice, and the token says how")
     func shown() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let (authenticator, _) = try await enrol(house, try await house.logIn().accessToken)
             _ = try await house.mail.arrived(to: "anna@example.org", .secondFactorChanged)
             let missing = try await logIn(house, code: nil)
@@ -100,8 +99,7 @@ struct SecondFactorTests {
 
     @Test("X5: a session that was open when the factor was enrolled took it away again without a code: it ends with the enrolment")
     func sessionsBefore() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let (owner, thief) = (try await house.logIn().accessToken, try await house.logIn().accessToken)
             _ = try await enrol(house, owner)
             #expect(try await house.request("DELETE", "/consent/v1/second-factor", token: thief).status == 401)
@@ -112,8 +110,7 @@ struct SecondFactorTests {
 
     @Test("X2: a wrong code at an enrolment waited for the store's writer and made recovery codes: it is refused by reading alone")
     func wrongAtEnrolment() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let token = try await house.logIn().accessToken
             func confirm(_ code: String) async throws -> HarnessAnswer {
                 try await house.request("POST", "/consent/v1/second-factor/confirmation", token: token, json: ["code": code])
@@ -140,8 +137,7 @@ struct SecondFactorTests {
 
     @Test("X5: wrong codes are slowed down as wrong passwords are; one that is not sent does not count")
     func throttled() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let (authenticator, _) = try await enrol(house, try await house.logIn().accessToken)
             for _ in 0..<10 { #expect(try await logIn(house, code: nil).status == 401) }
             for _ in 0..<5 { #expect(try await logIn(house, code: "000000").status == 401) }
@@ -152,8 +148,7 @@ struct SecondFactorTests {
 
     @Test("X5: a recovery code is good once in place of a code, its owner is told, and new ones end the old")
     func recoveryCodes() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let (_, enrolled) = try await enrol(house, try await house.logIn().accessToken)
             #expect(enrolled.recoveryCodes.count == RecoveryCode.count)
             let session = try await logIn(house, code: enrolled.recoveryCodes[0].uppercased())
@@ -197,7 +192,7 @@ struct SecondFactorTests {
     func members() async throws {
         try await LogInHarness.run(environment: Self.required) { house in
             _ = try await house.addMember("giulia@example.org")
-            let invitation = try await house.token(of: house.mail.arrived(to: "giulia@example.org", .memberInvited))
+            let invitation = try await house.mail.arrived(to: "giulia@example.org", .memberInvited).linkToken
             let body: [String: Any] = [
                 "token": invitation, "password": LogInHarness.password, "passwordAgain": LogInHarness.password, "invitation": true,
             ]
@@ -214,8 +209,7 @@ struct SecondFactorTests {
 
     @Test("X4: a second factor is enrolled and taken away by a fresh proof alone; password or code gives one, a wrong one does not")
     func fresh() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let session = try await house.logIn()
             house.clock.advance(.seconds(301))
             let stale = try await house.request("POST", "/consent/v1/second-factor", token: session.accessToken)
@@ -247,13 +241,12 @@ struct SecondFactorTests {
     @Test(
         "X13: a second factor that a stranger enrolled before the address was confirmed ends with the owner's recovery; a later one stays")
     func recovery() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             _ = try await enrol(house, try await house.logIn().accessToken)
             for round in 1...2 {
                 let asked = try await house.request("POST", "/consent/v1/recoveries", json: ["email": "anna@example.org"])
                 #expect(asked.status == 202)
-                let link = try await house.token(of: house.mail.arrived(to: "anna@example.org", .recoverPassword, count: round))
+                let link = try await house.mail.arrived(to: "anna@example.org", .recoverPassword, count: round).linkToken
                 let body = ["token": link, "password": "un'altra frase \(round)", "passwordAgain": "un'altra frase \(round)"]
                 #expect(try await house.request("POST", "/consent/v1/recoveries/password", json: body).status == 204)
                 let session = try await logIn(house, "anna@example.org", "un'altra frase \(round)", code: nil)

@@ -36,8 +36,7 @@ struct SessionTests {
 
     @Test("ACC-34: one account is logged in on phone, watch and web at the same time, and sees where")
     func several() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let phone = try await house.logIn(device: "Anna's phone")
             let watch = try await house.logIn(device: "watch")
             let web = try await house.logIn(device: "Firefox on Linux")
@@ -51,8 +50,7 @@ struct SessionTests {
 
     @Test("ACC-34, NFR-11: what a device calls itself lies sealed in the store")
     func sealedLabels() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             _ = try await house.logIn(device: "canary-device")
             let labels = try await house.store.read { db in try Data.fetchAll(db, sql: "SELECT label FROM sessions") }
             #expect(labels.count == 1 && !labels.contains { String(decoding: $0, as: UTF8.self).contains("canary") })
@@ -61,8 +59,7 @@ struct SessionTests {
 
     @Test("an account has fifty sessions at most; one more ends the one that was not used for longest")
     func bounded() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let first = try await house.logIn()
             for _ in 0..<SessionStore.perAccount {
                 house.clock.advance(.milliseconds(5))
@@ -76,8 +73,7 @@ struct SessionTests {
 
     @Test("ACC-34: a refresh gives the next pair of tokens; the list shows when it was used")
     func refresh() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let first = try await house.logIn()
             house.clock.advance(.seconds(599))
             #expect(try await house.isOpen(first.accessToken))
@@ -93,8 +89,7 @@ struct SessionTests {
         "NFR-15: a refresh token that was spent ends the whole session, whoever of the two holders is the thief: after a minute, or once what it gave was used",
         arguments: [true, false])
     func reuse(isUsed: Bool) async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let other = try await house.logIn(device: "other")
             let first = try await house.logIn()
             var newest: SessionAnswer = try await house.refresh(first.refreshToken).expect(status: 200).decoded()
@@ -113,8 +108,7 @@ struct SessionTests {
 
     @Test("NFR-15: an old token of the family, older than the last one, ends the session too")
     func olderReuse() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             var session = try await house.logIn()
             let first = try #require(session.refreshToken)
             for number in 0..<3 {
@@ -129,8 +123,7 @@ struct SessionTests {
         "ACC-34: a refresh whose answer was lost logged the app out: the same token gets the same answer again for a minute, under whatever key",
         arguments: [[nil, nil], ["one", "one"], ["one", nil], [nil, "one"], ["one", "other"]] as [[String?]])
     func lostAnswer(keys: [String?]) async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let first = try await house.logIn()
             let token = try #require(first.refreshToken)
             let lost = try await house.refresh(token, key: keys[0]).expect(status: 200)
@@ -147,8 +140,7 @@ struct SessionTests {
 
     @Test("ACC-34: many retries of one refresh at once agree on one answer")
     func retriesAtOnce() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let token = try #require(try await house.logIn().refreshToken)
             let answers = try await withThrowingTaskGroup(of: SessionAnswer.self) { group in
                 for _ in 0..<8 { group.addTask { try await house.refresh(token, key: "same").expect(status: 200).decoded() } }
@@ -171,8 +163,7 @@ struct SessionTests {
 
     @Test("ACC-34: a session that was not used for 14 days, or is 30 days old, is over; an operator's after eight hours")
     func ends() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let idle = try await house.logIn()
             house.clock.advance(.seconds(14 * 86_400))
             try await house.parts.keys.rotate()
@@ -221,8 +212,7 @@ struct SessionTests {
 
     @Test("The sweep removes sessions that are over and everything that no longer counts")
     func sweep() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             _ = try await house.logIn()
             _ = try await house.tryLogIn("anna@example.org", "wrong wrong")
             let ended = try await house.logIn()
@@ -242,8 +232,7 @@ struct SessionTests {
 
     @Test("ACC-15: log-out ends access on that device at once, names what goes on, and leaves the other devices alone")
     func logOut() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let (phone, web) = (try await house.logIn(), try await house.logIn())
             let response = try await house.request(
                 "DELETE", "/consent/v1/sessions/current", token: phone.accessToken, headers: ["Accept-Language": "it-IT"]
@@ -259,8 +248,7 @@ struct SessionTests {
 
     @Test("ACC-15: a session is ended from another device, or all at once; somebody else's is not found")
     func endOthers() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             try await house.addPerson("carla@example.org")
             let (lost, here) = (try await house.logIn(), try await house.logIn())
             let carla = try await house.logIn("carla@example.org")
@@ -337,8 +325,7 @@ struct SessionTests {
 
     @Test("ACC-13: a browser gets cookies that no script can read, is known by them, refreshes and logs out by them")
     func browser() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let login: [String: Any] = ["login": "anna@example.org", "password": LogInHarness.password, "cookie": true]
             let own = ["Origin": LogInHarness.origin]
             let response = try await house.request("POST", "/consent/v1/sessions", json: login, headers: own).expect(status: 200)

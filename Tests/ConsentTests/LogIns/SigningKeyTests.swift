@@ -49,8 +49,7 @@ struct SigningKeyTests {
 
     @Test("NFR-15: after a month another key signs; tokens of the old one are good until they expire; the old secret is gone")
     func rotates() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let first = try await keySet(house).keys.map(\.kid)
             house.clock.advance(.seconds(29 * 86_400 + 3600))
             try await house.parts.keys.rotate()
@@ -107,8 +106,7 @@ struct SigningKeyTests {
 
     @Test("NFR-15, ACC-13: tokens of another key, algorithm, type, audience, issuer or time are refused")
     func strangeTokens() async throws {
-        try await LogInHarness.run { house in
-            try await house.addPerson()
+        try await LogInHarness.runWithPerson { house in
             let session = try await house.logIn()
             let token = try #require(session.accessToken)
             let claims = try #require(house.parts.checker.check(token))

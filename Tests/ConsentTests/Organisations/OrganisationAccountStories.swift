@@ -6,7 +6,6 @@ import Foundation
 import HTTPKit
 import GRDB
 import ServiceKit
-import ServiceLifecycle
 import Storage
 import TestKit
 import Testing
@@ -24,8 +23,7 @@ private struct OrganisationAccountHarness: Sendable {
     let port: Int
 
     static func run(_ settings: [String: String] = [:], _ body: (OrganisationAccountHarness) async throws -> Void) async throws {
-        try await withTemporaryFolder { folder in
-            let harness = Harness(folder)
+        try await withTemporaryHarness { harness in
             try harness.introducePeers()
             let (notifier, gateway) = (try harness.runtime(.notifier), try harness.runtime(.thirdPartyGateway))
             let mail = Mailbox()
@@ -34,15 +32,10 @@ private struct OrganisationAccountHarness: Sendable {
             var reader = SettingsReader(
                 environment: ["TRACKME_ACC_CONFIRM_REQUIRED": "false", "TRACKME_ACC_SECOND_FACTOR": "offered"].merging(settings) { $1 })
             let parts = try await ConsentModule(ConsentSettings(&reader), on: own)
-            let group = ServiceGroup(services: parts.services, logger: harness.logger)
-            let running = Task { try await group.run() }
-            let house = OrganisationAccountHarness(
-                parts: parts, mail: mail, gateway: try await gateway.client(of: .consent), port: await parts.server.boundPort)
-            try await withHarness(house, body) { _ in
-                await group.triggerGracefulShutdown()
-                _ = await running.result
-                await harness.stop()
-            }
+            harness.start(parts.services)
+            try await body(
+                OrganisationAccountHarness(
+                    parts: parts, mail: mail, gateway: try await gateway.client(of: .consent), port: await parts.server.boundPort))
         }
     }
 

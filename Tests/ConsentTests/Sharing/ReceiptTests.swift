@@ -33,8 +33,7 @@ struct ReceiptTests {
 
     @Test("ACC-32: every transition leaves a signed receipt with the fields of ISO/IEC TS 27560, the same for both sides")
     func everyTransition() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let form = house.form(Self.code, by: .random(), types: [.heartRate, .position])
             let granted = try await house.grant(form, to: person.person)
             let grant = try #require(granted.grant)
@@ -65,8 +64,7 @@ struct ReceiptTests {
         "a receipt names the parties, purpose, types with their window and whether they are allowed, and the person by no more than the request's id"
     )
     func fields() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let form = house.form(Self.code, by: .random(), types: [.heartRate, .position])
             let granted = try await house.grant(form, to: person.person)
             let grant = try #require(granted.grant)
@@ -92,8 +90,7 @@ struct ReceiptTests {
 
     @Test("a receipt that was changed, or signed for another purpose or by another key, proves nothing")
     func forgeries() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             _ = try await house.grant(house.form(Self.code, by: .random()), to: person.person)
             let text = try #require(try await house.requestFacts().last?.receipt)
             let service = house.parts.receipts.service

@@ -43,8 +43,7 @@ struct SharingDoorTests {
 
     @Test("ACC-20, SHR-05: the person sees every request ever received, with who asks, what for, types, period, step and outcome")
     func requestsReceived() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let past = try await house.open(house.form(Self.code, by: .random(), days: -60..<(-30), purpose: "The past"))
             _ = try await house.answer(past, of: person.person, accept: false)
             let form = house.form(Self.code, by: .random(), types: [.position, .heartRate], granularity: .hours)
@@ -79,8 +78,7 @@ struct SharingDoorTests {
 
     @Test("SHR-06, SHR-07: accept and refuse by POST; twice, too late, unreadable and somebody else's answers are told apart")
     func answers() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let id = try await house.open(house.form(Self.code, by: .random()))
             try await Door.run(house) { door in
                 let path = "/requests/\(id)/answer"
@@ -113,8 +111,7 @@ struct SharingDoorTests {
         "ACC-21, SHR-16: the policy shows who may see what and until when; a grant is withdrawn by type and wholly, told that copies stay (CON-21)"
     )
     func policy() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let form = house.form(Self.code, by: .random(), types: [.heartRate, .position])
             let grant = try #require(try await house.grant(form, to: person.person).grant)
             try await Door.run(house) { door in
@@ -177,8 +174,7 @@ struct SharingDoorTests {
         "SHR-24: each access that a holder of data told of is shown once to its person, with who, what and when, after a day by the hour; to nobody else"
     )
     func accesses() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let form = house.form(Self.code, by: .random())
             let grant = try #require(try await house.grant(form, to: person.person).grant)
             let table = AccessStore(beside: house.opened.store)
@@ -231,8 +227,7 @@ struct SharingDoorTests {
 
     @Test("ACC-32: the person reads the signed receipts, newest first, and anybody the key that proves them")
     func receipts() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             _ = try await house.grant(house.form(Self.code, by: .random()), to: person.person)
             try await Door.run(house) { door in
                 let mine = try await door.call("GET", "/receipts", person.person)

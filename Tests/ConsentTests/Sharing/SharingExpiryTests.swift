@@ -16,8 +16,7 @@ struct SharingExpiryTests {
 
     @Test("SHR-07: after 24 h without an answer it is EXPIRED, person and organisation are told, and an answer is no longer open")
     func expiry() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let id = try await house.open(house.form(Self.code, by: .random()))
             house.world.pass(.seconds(86_399))
             #expect(try await house.parts.expiry.expireDue() == 0)
@@ -56,8 +55,7 @@ struct SharingExpiryTests {
 
     @Test("SHR-15, SHR-10: a subscription ends by itself when its period is over and the last of it had its time to be delivered")
     func runningOut() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let subscription = try await house.grant(house.form(Self.code, by: .random(), days: -2..<3), to: person.person)
             let past = try await house.grant(house.form(Self.code, by: .random(), days: -9 ..< -2), to: person.person)
             let longer = try await house.grant(house.form(Self.code, by: .random(), days: -2..<30), to: person.person)

@@ -162,6 +162,11 @@ final class SharingHarness: Sendable {
         }
     }
 
+    /// With somebody who has this fiscal code.
+    static func run<Value>(with code: String, _ body: (SharingHarness, SharingPerson) async throws -> Value) async throws -> Value {
+        try await run { harness in try await body(harness, harness.addPerson(code)) }
+    }
+
     // MARK: People
 
     /// Somebody with an account and a key.

@@ -20,8 +20,7 @@ struct SharingServiceTests {
         "SHR-03, INV-07: a valid form adds exactly one request, PENDING, and no grant; its person is told at once by push, list and mail (SHR-04)"
     )
     func opening() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let reply = try await house.parts.service.open(house.form(Self.code, by: .random()), house.context())
             #expect(reply.status == .pending && reply.isSubscription && reply.answerBy == house.world.now + .seconds(86_400))
             let rows = try await house.all()
@@ -135,8 +134,7 @@ struct SharingServiceTests {
 
     @Test("SHR-06: the first answer stands; the same answer again changes nothing, the other one is told so")
     func answeringTwice() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let id = try await house.open(house.form(Self.code, by: .random()))
             guard case .done = try await house.answer(id, of: person.person, accept: true),
                 case .unchanged = try await house.answer(id, of: person.person, accept: true),
@@ -156,8 +154,7 @@ struct SharingServiceTests {
 
     @Test("X4, SHR-06: a stolen access token accepted a request, and the person heard nothing: it is told once, by mail too")
     func acceptanceIsTold() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let given = try await house.open(house.form(Self.code, by: .random()))
             let refused = try await house.open(house.form(Self.code, by: .random()))
             for _ in 0..<2 { _ = try await house.answer(given, of: person.person, accept: true) }
@@ -173,8 +170,7 @@ struct SharingServiceTests {
 
     @Test("SHR-16, SHR-21, INV-03: acceptance grants exactly what was asked, partial withdrawal shortens it, the last type revokes it")
     func withdrawal() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let form = house.form(Self.code, by: .random(), types: [.position, .heartRate], granularity: .hours)
             #expect(try await house.grantFacts().isEmpty)
             let granted = try await house.grant(form, to: person.person)
@@ -200,8 +196,7 @@ struct SharingServiceTests {
     @Test(
         "SHR-15, SHR-25: the organisation ends an approved request once; pending, revoked and other organisations' requests it cannot end")
     func ending() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let form = house.form(Self.code, by: .random())
             let id = try await house.open(form)
             let service = house.parts.service
@@ -272,8 +267,7 @@ struct SharingServiceTests {
 
     @Test("SHR-22: a transaction that breaks leaves no trace of the request, the answer, the grant or the receipt")
     func brokenTransactions() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             house.world.breakNext()
             await #expect(throws: (any Error).self) { _ = try await house.open(house.form(Self.code, by: .random())) }
             house.world.mend()
@@ -291,8 +285,7 @@ struct SharingServiceTests {
     @Test(
         "table SHR-S: deleting the data revokes every grant and leaves waiting requests; deleting the account closes both and names nobody")
     func closing() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let granted = try await house.grant(house.form(Self.code, by: .random()), to: person.person)
             let waiting = try await house.open(house.form(Self.code, by: .random()))
             let closing = house.parts.closing

@@ -32,8 +32,7 @@ struct SharingStreamTests {
 
     @Test("SHR-01: the gateway opens, reads and ends a request by questions; a peer without the right is refused")
     func questions() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let gateway = try await house.peer(.thirdPartyGateway).client(of: .consent)
             let form = house.form(Self.code, by: .random())
             let opened = try await gateway.ask(form, deadline: .seconds(5))
@@ -50,8 +49,7 @@ struct SharingStreamTests {
 
     @Test("a newcomer takes the snapshot of the grants in force, and then hears every change in order")
     func snapshotAndChanges() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson(Self.code)
+        try await SharingHarness.run(with: Self.code) { house, person in
             let gone = try await house.grant(house.form(Self.code, by: .random()), to: person.person)
             _ = try await house.parts.service.withdraw(try #require(gone.grant).id, of: person.person, trace: "")
             let first = try #require(try await house.grant(house.form(Self.code, by: .random()), to: person.person).grant)

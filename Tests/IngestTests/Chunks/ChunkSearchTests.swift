@@ -24,7 +24,7 @@ struct ChunkSearchTests {
         init(in folder: URL) async throws {
             store = try Store.open(
                 folder.appendingPathComponent("store.db"), applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations,
-                settings: StoreSettings(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                settings: StoreSettings(), logger: Running.quiet)
             table = try await store.read { db in try ChunkStore(db) }
         }
 
@@ -216,7 +216,7 @@ struct ChunkSearchTests {
             func open(_ migrations: ArraySlice<Migration>) throws -> Store {
                 try Store.open(
                     folder.appendingPathComponent("store.db"), applicationID: IngestSchema.applicationID, migrations: Array(migrations),
-                    settings: StoreSettings(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                    settings: StoreSettings(), logger: Running.quiet)
             }
             @Sendable func pages(_ db: Database) throws -> [String] {
                 try String.fetchAll(
@@ -272,7 +272,7 @@ struct ChunkSearchTests {
             func open(_ migrations: [Migration]) throws -> Store {
                 try Store.open(
                     file, applicationID: IngestSchema.applicationID, migrations: migrations, settings: StoreSettings(),
-                    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                    logger: Running.quiet)
             }
             let old = try open(Array(IngestSchema.migrations.prefix(3)))
             try await old.write { db in

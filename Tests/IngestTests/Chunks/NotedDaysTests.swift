@@ -17,7 +17,7 @@ import Testing
         try await withTemporaryFolder { folder in
             let store = try Store.open(
                 folder.appendingPathComponent("store.db"), applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations,
-                settings: StoreSettings(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                settings: StoreSettings(), logger: Running.quiet)
             try await store.write { db in
                 try db.execute(sql: "INSERT INTO people (number, person, added_at) VALUES (1, x'01', 0), (2, x'02', 0)")
             }

@@ -22,7 +22,7 @@ struct RollUpKeyTests {
         ]
         let store = try Store.open(
             folder.appendingPathComponent("sums.db"), applicationID: IngestSchema.applicationID, migrations: migrations,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            logger: Running.quiet)
         let sql = try await store.read { db in try String.fetchOne(db, sql: "SELECT sql FROM sqlite_schema WHERE name = 'roll_ups'") }
         await store.close()
         return sql

@@ -30,8 +30,7 @@ struct SnapshotLoadTests {
         "S5: a snapshot of very many grants kept all uploads waiting until it was taken: beside one of 30,000, 99 of 100 uploads wait for less than 100 ms, and none for a second"
     )
     func uploadsGoOn() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let start = Timestamp.now.milliseconds - 3_600_000
             var sent: Int64 = 0
             func upload() async throws -> Duration {

@@ -49,8 +49,7 @@ import Testing
 
     @Test("ING-18, MYD-11, MYD-12: a run is told, listed, opened with path, time, distance, pace, heart rate and calories, and deleted")
     func telling() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let device = try await house.pair(
                 account, measures: [.heartRate, .position, .distance] + [Metric(code: "calories")].compactMap { $0 })
             let start: Int64 = 1_768_000_000_000
@@ -98,9 +97,7 @@ import Testing
 
     @Test("ING-18: telling a run again is no second one, something else for the same times is refused; a device tells its own")
     func repeating() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
-            let device = try await house.pair(account)
+        try await IngestHarness.runWithWatch { house, account, device in
             let start: Int64 = 1_768_000_000_000
             let first = try await house.send("POST", "/ingest/v1/activities", Self.run(start, minutes: 10), token: device.token)
             let again = try await house.send("POST", "/ingest/v1/activities", Self.run(start, minutes: 10), token: device.token)
@@ -128,8 +125,7 @@ import Testing
 
     @Test("ING-18: an activity that ends before it begins, lasts too long, or is of no kind is refused with its fields")
     func refusing() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let future = Timestamp.now.milliseconds + 3_600_000
             let cases: [(JSONValue, [String])] = [
                 (Self.run(1_768_000_000_000, minutes: 0), ["/end"]), (Self.run(1_768_000_000_000, minutes: -5), ["/end"]),

@@ -45,8 +45,7 @@ import Testing
 
     @Test("SOS-11: a device that cannot measure 3 times a second is asked for its highest rate")
     func highestRate() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let said = try await house.request(
                 "POST", "/ingest/v1/device-state", token: device.token, body: Data(#"{"fastestIntervalMs":2000}"#.utf8),
                 headers: ["Content-Type": "application/json"])
@@ -60,8 +59,7 @@ import Testing
 
     @Test("SOS-11: a device that listens hears of an alert and of its end at once, without uploading")
     func events() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let reader = try house.listen("/ingest/v1/devices/self/events", token: device.token)
             defer { reader.stop() }
             try await eventually("how it is now", isTrue: { reader.events(as: AskedRate.self) == [.normal] })
@@ -77,9 +75,7 @@ import Testing
 
     @Test("SOS-27, ING-19: a wearable that is put on charge is told of on the stream of devices; a phone is not; the snapshot knows too")
     func charging() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
-            let watch = try await house.pair(account)
+        try await IngestHarness.runWithWatch { house, account, watch in
             func states() async throws -> [DeviceState] {
                 let page = try await house.sos.snapshot(SnapshotStream(stream: StreamFamily.devices.streams[0], after: nil))
                 return try page.facts.filter { $0.header.type == DeviceState.type }.map {

@@ -15,8 +15,7 @@ import Testing
 
     @Test("SC-09, MYD-03 to MYD-06: heart rate and blood oxygen of four months, by week, are exactly the values behind them")
     func fourMonths() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let device = try await house.pair(account, measures: [.heartRate, .oxygenSaturation])
             var generator = SeededGenerator(seed: 3)
             var all: [Sample] = []
@@ -67,8 +66,7 @@ import Testing
 
     @Test("SC-45, MYD-05, MYD-06: glucose only, from week to day; a series without entries says why it is empty")
     func glucose() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let meter = try await house.pair(account, measures: [.glucose])
             let start = Self.time("2026-01-05T07:00:00Z")
             let values = (0..<Int64(14)).map { Sample.of("glucose", Timestamp(milliseconds: start + $0 * 86_400_000), 90 + Double($0)) }
@@ -90,8 +88,7 @@ import Testing
         "MYD-04: a period that begins after its end, or what is no date, type, granularity or zone, is named; too fine a chart is told what to choose"
     )
     func refusing() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let cases: [(String, [String])] = [
                 ("from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", ["query:from", "query:to"]), ("from=monday", ["query:from"]),
                 ("to=2026-01-01T00:00:00Z", ["query:from"]), ("from=2026-01-01T00:00:00Z&type=mood", ["query:type"]),
@@ -120,8 +117,7 @@ import Testing
 
     @Test("SC-33, MYD-07 to MYD-10: status and statistics of week and month, with a notice where there is too little, new at once")
     func statusAndStatistics() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let empty: HealthStatusAnswer = try await house.request("GET", "/ingest/v1/health-status", token: account.token).decoded()
             #expect(empty.status == "no-recent-data" && empty.notice?.code == "nothing-collected")
             let device = try await house.pair(account, measures: [.heartRate, .bloodPressureMax, .bloodPressureMin])
@@ -154,9 +150,7 @@ import Testing
 
     @Test("MYD-01, MYD-10, ING-15: the dashboard shows status and activities, and says so at once when something comes")
     func dashboard() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
-            let device = try await house.pair(account)
+        try await IngestHarness.runWithWatch { house, account, device in
             let dashboard: DashboardAnswer = try await house.request("GET", "/ingest/v1/dashboard", token: account.token).decoded()
             #expect(dashboard.health.status == "no-recent-data" && dashboard.activities.isEmpty)
             let events = try house.listen("/ingest/v1/dashboard/events", token: account.token)

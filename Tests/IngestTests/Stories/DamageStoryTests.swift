@@ -26,8 +26,7 @@ import Testing
 
     /// Ten uploads of ten entries each, one chunk each; of the `place`th one bit is flipped.
     private static func house(flipping place: Int, _ body: (IngestHarness, String) async throws -> Void) async throws {
-        try await IngestHarness.run(environment: ["TRACKME_ING_UPKEEP_S": "3600"]) { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice(environment: ["TRACKME_ING_UPKEEP_S": "3600"]) { house, device in
             for upload in 0..<10 {
                 let samples = (0..<10).map { Sample.pulse(start + Int64(upload * 10 + $0) * 1000, Double(60 + upload)) }
                 _ = try await house.post(samples, token: device.token)

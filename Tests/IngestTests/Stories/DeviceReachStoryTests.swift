@@ -19,8 +19,7 @@ import Testing
 
     @Test("X14: a device token read all history: it reads what the device measured, of the last seven days, and the person everything")
     func reach() async throws {
-        try await IngestHarness.run(environment: ["TRACKME_ING_DEVICE_READ_H": "168"]) { house in
-            let watch = try await house.addDevice()
+        try await IngestHarness.runWithDevice(environment: ["TRACKME_ING_DEVICE_READ_H": "168"]) { house, watch in
             let phone = try await house.addDevice(of: watch.person)
             try await eventually("tokens can be checked", isTrue: { house.ingest.deviceModule.tokens.isReady })
             let logIn = try house.consent.token(of: watch.person)
@@ -47,9 +46,7 @@ import Testing
             ("GET", "activities"),
         ])
     func logIn(_ method: String, _ path: String) async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
-            let watch = try await house.pair(account)
+        try await IngestHarness.runWithWatch { house, account, watch in
             let refused = try await house.request(
                 method, "/ingest/v1/\(path)", token: watch.token, body: method == "POST" ? Data("{}".utf8) : nil,
                 headers: method == "POST" ? ["Content-Type": "application/json"] : [:])

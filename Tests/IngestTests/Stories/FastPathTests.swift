@@ -140,8 +140,7 @@ struct FastPathTests {
 
     @Test("P6: a full disk answers 507, and the critical entry is heard all the same; nothing of it is in the log")
     func full() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             try await Self.hearing(house) { heard in
                 try await house.ingest.store.write { db in
                     let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
@@ -169,9 +168,7 @@ struct FastPathTests {
         "SOS-34, ING-20: the tracked watch lay in its charger, and the heart on the other wrist was heard by nobody: it is heard, and not stored"
     )
     func missedSource() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
-            let watch = try await house.pair(account)
+        try await IngestHarness.runWithWatch { house, account, watch in
             let band = try await house.pair(account, "Band", measures: [.heartRate])
             try await Self.hearing(house) { heard in
                 let now = Timestamp.now.milliseconds

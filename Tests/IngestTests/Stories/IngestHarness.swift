@@ -23,7 +23,7 @@ final class IngestHarness: Sendable {
     /// The other services, as far as ingest hears and asks them.
     let consent: TalkingConsent
     let dispatcher: TalkingDispatcher
-    let notifier: TalkingNotifier
+    let notifier = Mailbox()
     private let harness: Harness
 
     private init(_ folder: URL, _ environment: [String: String]) async throws {
@@ -37,7 +37,7 @@ final class IngestHarness: Sendable {
         let others = try [Peer.trackme, .sosDispatcher, .notifier].map(harness.runtime)
         let own = try harness.runtime(.ingest)
         dispatcher = try await TalkingDispatcher(others[1], folder: folder)
-        notifier = try await TalkingNotifier(others[2])
+        try await others[2].answer(notifier.methods)
         consent = try await TalkingConsent(harness.runtime(.consent), folder: folder)
         var reader = harness.reader
         ingest = try await IngestModule(IngestSettings(&reader), on: own)
@@ -76,6 +76,23 @@ final class IngestHarness: Sendable {
     /// As `run(in:)`, in a folder of its own.
     static func run<Value>(environment: [String: String] = [:], _ body: (IngestHarness) async throws -> Value) async throws -> Value {
         try await withTemporaryFolder { folder in try await run(in: folder, environment: environment, body) }
+    }
+
+    static func runWithAccount<Value>(
+        environment: [String: String] = [:], _ body: (IngestHarness, Account) async throws -> Value
+    ) async throws -> Value {
+        try await run(environment: environment) { harness in try await body(harness, harness.account()) }
+    }
+
+    /// With somebody who has an account and a paired watch.
+    static func runWithWatch<Value>(_ body: (IngestHarness, Account, Paired) async throws -> Value) async throws -> Value {
+        try await runWithAccount { harness, account in try await body(harness, account, harness.pair(account)) }
+    }
+
+    static func runWithDevice<Value>(
+        environment: [String: String] = [:], _ body: (IngestHarness, AddDevice.Reply) async throws -> Value
+    ) async throws -> Value {
+        try await run(environment: environment) { harness in try await body(harness, harness.addDevice()) }
     }
 
     func addDevice(of person: PersonID? = nil, intervalMs: Int64? = 1000, name: String = "watch") async throws -> AddDevice.Reply {

@@ -34,8 +34,7 @@ import Testing
 
     @Test("ING-01, ING-03, SC-45: a logged-in person's entry is stored, marked as entered by hand, visible at once and heard on the stream")
     func inserting() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let response = try await house.send("POST", Self.path, Self.entry("glucose", 95), token: account.token)
             #expect(response.status == 200)
             #expect(try response.decoded(as: IngestHarness.Answer.self).accepted == 1)
@@ -48,8 +47,7 @@ import Testing
 
     @Test("ING-08, ING-01: a wrong value names its field and the allowed range; nothing of the insertion is stored")
     func refusing() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let single = try await house.send("POST", Self.path, Self.entry("heart-rate", 0), token: account.token)
             let problem = try single.decoded(as: Problem.self)
             #expect(single.status == 422 && single.problem == "impossible-value")
@@ -81,8 +79,7 @@ import Testing
 
     @Test("ING-09: what is older than a day is out of date: refused, with the invitation to measure again")
     func outOfDate() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             #expect(try await house.send("POST", Self.path, Self.entry("weight", 80, hoursAgo: 23.9), token: account.token).status == 200)
             let old = try await house.send("POST", Self.path, Self.entry("weight", 81, hoursAgo: 24.1), token: account.token)
             #expect(old.status == 422 && old.problem == "out-of-date")
@@ -94,8 +91,7 @@ import Testing
 
     @Test("ING-01, ING-14: a conflict undoes the whole insertion; a repetition, or the same key, adds nothing")
     func repeating() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let first = Self.entry("heart-rate", 72, hoursAgo: 1)
             let body = Data(JSONValue.array([first]).text.utf8)
             let headers = ["Content-Type": "application/json", "Idempotency-Key": "one"]
@@ -117,8 +113,7 @@ import Testing
 
     @Test("MYD-02, ACC-14: a device, another kind of account or nobody does not insert by hand; an inactive account is told why")
     func strangers() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let device = try await house.addDevice()
             let entry = Self.entry("heart-rate", 72)
             #expect(try await house.send("POST", Self.path, entry, token: nil).status == 401)
@@ -133,8 +128,7 @@ import Testing
 
     @Test("ING-01, ACC-01: what a person told consent at registration is stored once, as entered by hand")
     func recording() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let asker = house.consent
             let now = Timestamp.now
             let request = RecordEntries(

@@ -20,9 +20,7 @@ import Testing
 
     @Test("ACC-28, ING-10: while paused no entry is recorded, the answer says so, and the paused state is shown; resuming goes on")
     func pausing() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
-            let watch = try await house.pair(account)
+        try await IngestHarness.runWithWatch { house, account, watch in
             let start = Timestamp.now.milliseconds - 3_600_000
             #expect(try await house.post([.pulse(start, 60)], token: watch.token).accepted == 1)
             let paused = try await Self.pause(true, account, house)
@@ -46,15 +44,13 @@ import Testing
             #expect(quarantined == 0, "dropped before storage")
             try await eventually(
                 "the pause is in the inbox, and pushed",
-                isTrue: { house.notifier.taken.contains { $0.template == .monitoringPaused && $0.channels == [.inbox, .push] } })
+                isTrue: { house.notifier.messages().contains { $0.template == .monitoringPaused && $0.channels == [.inbox, .push] } })
         }
     }
 
     @Test("X4, ACC-28: a stolen access token paused monitoring without a proof; resuming needs none")
     func stolen() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
-            let watch = try await house.pair(account)
+        try await IngestHarness.runWithWatch { house, account, watch in
             let stale = try house.consent.token(of: account.person, session: account.session, proved: .now + .seconds(-301))
             let refused = try await house.send("PUT", "/ingest/v1/monitoring", ["paused": true], token: stale)
             #expect(refused.status == 401 && refused.problem == "insufficient-user-authentication")
@@ -67,8 +63,7 @@ import Testing
 
     @Test("SOS-35: the button of a watch was refused while monitoring is paused: it counts, and nothing else does")
     func helpWhilePaused() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let watch = try await house.pair(account, measures: [.heartRate, .help, .fall])
             _ = try await Self.pause(true, account, house)
             let help = Sample(type: .help, at: .now, value: 1)
@@ -98,8 +93,7 @@ import Testing
 
     @Test("ACC-28: pause and resume are facts on ingest.devices, and the snapshot names who is paused")
     func facts() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             _ = try await house.pair(account)
             _ = try await Self.pause(true, account, house)
             let stream = StreamFamily.devices.streams[0]
@@ -158,9 +152,7 @@ import Testing
 
     @Test("ING-10, CON-10: logging out ends the person's session and neither pairing nor delivery")
     func logOut() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
-            let watch = try await house.pair(account)
+        try await IngestHarness.runWithWatch { house, account, watch in
             try await house.consent.end(account.session)
             try await eventually(
                 "the token is refused", isTrue: { try await house.send("GET", "/ingest/v1/devices", token: account.token).status == 401 })
@@ -170,9 +162,7 @@ import Testing
 
     @Test("ING-19: a charging watch's health parameters are shown as not measured, and position goes on from the phone")
     func charging() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
-            let watch = try await house.pair(account)
+        try await IngestHarness.runWithWatch { house, account, watch in
             let phone = try await house.pair(account, "Phone", kind: "phone", measures: [.position, .heartRate])
             #expect(try await house.post([.place(1000)], token: phone.token).rejected.count == 1)
             let report = try await house.send(
@@ -197,8 +187,7 @@ import Testing
 
     @Test("SOS-25: a device declares how often it measures, and everybody who follows hears it")
     func interval() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let watch = try await house.pair(account, intervalMs: 1000)
             let answer = try await house.send("POST", "/ingest/v1/device-state", ["intervalMs": 60_000], token: watch.token)
             #expect(answer.status == 200)
@@ -212,8 +201,7 @@ import Testing
 
     @Test("ING-10: own sources take entries without a device, whatever is tracked, but for a pause that lasts")
     func ownSources() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             _ = try await house.pair(account)
             let people = house.ingest.deviceModule.people
             let manual = try await people.ownSource(of: account.person, .manual)

@@ -16,8 +16,7 @@ import Testing
 @Suite struct PairingStoryTests {
     @Test("SC-21, ACC-22, ACC-23: choose the device that was found, type its six digits, and it delivers for the account")
     func firstPairing() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let offer = try await house.offer("Heartline 5")
             #expect(offer.number.count == 6 && offer.number.allSatisfy(\.isNumber))
             let nearby = try await house.send(
@@ -46,16 +45,15 @@ import Testing
             #expect(try await house.send("GET", "/ingest/v1/latest", token: shown.text).status == 401, "another person's shard")
             #expect(try await house.samples(.heartRate, token: account.token).map(\.value) == [72], "the person reads it")
             #expect(try await house.samples(.position, token: token).count == 1, "and so does the device")
-            try await eventually("the person is told", isTrue: { house.notifier.taken.contains { $0.template == .devicePaired } })
-            let told = try #require(house.notifier.taken.first)
+            try await eventually("the person is told", isTrue: { house.notifier.messages().contains { $0.template == .devicePaired } })
+            let told = try #require(house.notifier.messages().first)
             #expect(told.recipient.person == account.person && told.values == ["device": "Heartline 5"])
         }
     }
 
     @Test("X4: pairing and removing a device and beginning an export ask for a proof of the last five minutes; reading does not")
     func fresh() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let stale = try house.consent.token(of: account.person, session: account.session, proved: .now + .seconds(-301))
             let guarded = [
                 ("POST", "/ingest/v1/pairings/\(PairingID.random())/confirmation"), ("DELETE", "/ingest/v1/devices/\(DeviceID.random())"),
@@ -99,8 +97,7 @@ import Testing
 
     @Test("ACC-22: with no device found the list is empty; third parties and operators are refused; without log-in it is 401")
     func nobodyThere() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let path = "/ingest/v1/pairings?pairing=\(PairingID.random())"
             #expect(try await house.send("GET", path, token: account.token).decoded(as: Page<PairingItem>.self).items.isEmpty)
             for kind in [AccountKind.member, .operator] {
@@ -120,8 +117,7 @@ import Testing
 
     @Test("ACC-23: a wrong number is told, a new one is shown, and the person can try again; after five the offer is over")
     func wrongNumbers() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             var offer = try await house.offer()
             for left in [4, 3, 2, 1] {
                 let wrong = try await house.confirm(offer, offer.wrongNumber, by: account)
@@ -148,9 +144,7 @@ import Testing
 
     @Test("ACC-23: leaving cancels the pairing and the old device stays; so does a device that withdraws")
     func leaving() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
-            let old = try await house.pair(account)
+        try await IngestHarness.runWithWatch { house, account, old in
             let offer = try await house.offer()
             _ = try await house.confirm(offer, offer.wrongNumber, by: account, replacing: old.device)
             #expect(try await house.send("DELETE", "/ingest/v1/pairings/\(offer.pairing)", token: account.token).status == 204)
@@ -170,8 +164,7 @@ import Testing
 
     @Test("SC-26, ACC-24, ING-20: the new watch delivers, the old one no longer does, from the same transaction on")
     func replacing() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let old = try await house.pair(account, "Old watch")
             #expect(try await house.post([.pulse(1000, 60)], token: old.token).accepted == 1)
             let known = try #require(house.ingest.deviceModule.registry.device(withToken: old.token))
@@ -219,8 +212,7 @@ import Testing
 
     @Test("reliability F2: a device with a key of its own gets its token only for a signature over the number shown")
     func keys() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let key = try SigningKey.random()
             let offer = try await house.offer(publicKey: Base64URL.encode(key.publicKey.bytes))
             _ = try await house.confirm(offer, offer.number, by: account)
@@ -241,8 +233,7 @@ import Testing
     @Test("Pairing is limited by address and by person, and the answer says for how long")
     func limits() async throws {
         let environment = ["TRACKME_ING_PAIRING_OFFERS_PER_H": "2", "TRACKME_ING_PAIRING_TRIES_PER_H": "3"]
-        try await IngestHarness.run(environment: environment) { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount(environment: environment) { house, account in
             let offer = try await house.offer()
             _ = try await house.offer()
             await #expect(throws: HarnessAnswer.OtherStatus.self, "a third offer in an hour") { try await house.offer() }
@@ -254,8 +245,7 @@ import Testing
 
     @Test("Right numbers used up the tries, so that whoever had paired several devices was refused: only wrong ones count")
     func rightNumbers() async throws {
-        try await IngestHarness.run(environment: ["TRACKME_ING_PAIRING_TRIES_PER_H": "3"]) { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount(environment: ["TRACKME_ING_PAIRING_TRIES_PER_H": "3"]) { house, account in
             let offer = try await house.offer()
             for _ in 0..<4 { #expect(try await house.confirm(offer, offer.number, by: account).status == 200) }
             let next = try await house.offer()
@@ -286,8 +276,7 @@ import Testing
 
     @Test("ACC-09, ACC-23: a pairing whose connection breaks pairs nothing and costs no try; the same number still pairs")
     func broken() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let offer = try await house.offer()
             for number in [offer.wrongNumber, offer.number] {
                 let request = RawConnection.request(

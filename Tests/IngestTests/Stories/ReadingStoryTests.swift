@@ -83,8 +83,7 @@ import Testing
 
     @Test("The current day is summed up too when it has many chunks, and stays right")
     func busyDay() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let now = Timestamp.now.milliseconds
             let first = (0..<300).map { Sample.pulse(now - 3_000_000 + Int64($0) * 1000, Double(60 + $0 % 9)) }
             for sample in first { _ = try await house.post([sample], token: device.token) }
@@ -100,8 +99,7 @@ import Testing
 
     @Test("A damaged chunk holds up neither other people's entries on the stream nor upkeep")
     func damage() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             _ = try await house.post([.pulse(Self.start, 60)], token: device.token)
             _ = try await house.post([.pulse(Self.start + Granularity.dayWidth, 61)], token: device.token)
             let epoch = try await house.ingest.store.write { db in
@@ -140,8 +138,7 @@ import Testing
 
     @Test("ING-13: nobody reads what is another's, and questions that make no sense are 400")
     func questions() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let stranger = try await house.addDevice()
             _ = try await house.post([.pulse(1000, 60)], token: device.token)
             #expect(try await house.samples(.heartRate, token: stranger.token).isEmpty)

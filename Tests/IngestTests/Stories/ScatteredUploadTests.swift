@@ -12,8 +12,7 @@ import Testing
 struct ScatteredUploadTests {
     @Test("X3: a few uploads of entries scattered over months held up everybody's for minutes; the twelfth costs as the first")
     func twelve() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let now = Timestamp.now.milliseconds - 60_000
             // No time comes twice: each upload takes every twelfth of the same grid.
             func upload(_ number: Int64) async throws -> Duration {

@@ -41,8 +41,7 @@ import Testing
 
     @Test("SOS-41: a fact says when the device first tried to send it, when it is published and when it is replayed")
     func firstTry() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let now = Timestamp.now.milliseconds
             let tried = Timestamp(milliseconds: now - 12_000)
             let heard = try await Self.hearing(house) { heard in
@@ -63,8 +62,7 @@ import Testing
 
     @Test("an upload of ten thousand positions is heard as one fact, and replayed alike")
     func largest() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let places = (0..<10_000).map { index in
                 Sample(
                     type: .position, at: Timestamp(milliseconds: 1_700_000_000_000 + Int64(index) * 1000), value: nil,
@@ -125,8 +123,7 @@ import Testing
 
     @Test("Uploads over many connections are published in the order of their sequences, without gaps")
     func concurrent() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let heard = try await Self.hearing(house) { heard in
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for lane in 0..<8 {
@@ -147,8 +144,7 @@ import Testing
 
     @Test("A person whose key is gone is replayed as erased, and may not upload any more")
     func erased() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             _ = try await house.post([.pulse(1000, 60)], token: device.token)
             try await house.ingest.keys.destroyKey(of: device.person)
             let epoch = try await house.ingest.store.read { db in try StreamLog().epoch(db) }
@@ -194,8 +190,7 @@ import Testing
 
     @Test("Who begins in the middle asks for the newest entry of each metric")
     func latest() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let late = (0..<50).map { Sample.pulse(Int64($0) * 1000 + 1, Double(60 + $0)) }
             _ = try await house.post(Array(late.reversed()), token: device.token)
             _ = try await house.post([.pulse(500, 77)], token: device.token)

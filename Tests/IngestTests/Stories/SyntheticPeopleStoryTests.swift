@@ -19,8 +19,7 @@ struct SyntheticPeopleStoryTests {
 
     @Test("entries of test emergencies are forgotten after an hour, in the stream's log too; nobody else's ever are")
     func forgotten() async throws {
-        try await IngestHarness.run { house in
-            let watch = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, watch in
             let account = try await house.account()
             let canary = try await house.trackme.ask(AddDevice(person: nil, name: "canary", intervalMs: nil), deadline: .seconds(5))
             let now = Timestamp.now

@@ -158,19 +158,3 @@ final class TalkingDispatcher: Sendable {
         reply.withLock { $0 = new }
     }
 }
-
-/// A notifier that takes every message and sends none.
-final class TalkingNotifier: Sendable {
-    private let messages = Mutex<[SendMessage]>([])
-
-    init(_ runtime: Runtime) async throws {
-        var methods = Methods()
-        methods.on(SendMessage.self) { [self] message, _ in
-            messages.withLock { $0.append(message) }
-            return Nothing()
-        }
-        try await runtime.answer(methods)
-    }
-
-    var taken: [SendMessage] { messages.withLock { $0 } }
-}

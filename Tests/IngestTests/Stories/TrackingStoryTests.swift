@@ -31,8 +31,7 @@ import TestKit
 
     @Test("SOS-35, SOS-36: the button of a second device called nobody: help and falls count from whichever device says so, chosen or not")
     func buttons() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let watch = try await house.pair(account, measures: [.heartRate, .help, .fall])
             let pendant = try await house.pair(account, "Pendant", measures: [.heartRate, .help, .fall])
             let plain = try await house.pair(account, "Band", measures: [.heartRate])
@@ -48,9 +47,7 @@ import TestKit
 
     @Test("SC-44, ACC-25, ACC-26, ING-20: heart rate from the watch, position from the phone; each parameter from its device only")
     func divided() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
-            let watch = try await house.pair(account)
+        try await IngestHarness.runWithWatch { house, account, watch in
             let phone = try await house.pair(account, "Phone", kind: "phone", measures: [.position])
             #expect(phone.success.tracked.isEmpty && phone.success.trackedElsewhere.map(\.code) == ["position"])
             #expect(
@@ -83,16 +80,14 @@ import TestKit
         "ACC-24, ACC-26, SOS-34: the tracked watch was removed, and the band that went on measuring was refused: it takes over, which is told"
     )
     func removedSource() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
-            let watch = try await house.pair(account)
+        try await IngestHarness.runWithWatch { house, account, watch in
             let band = try await house.pair(account, "Band", measures: [.heartRate])
             #expect(try await house.post([.pulse(1000, 60)], token: band.token).rejected.count == 1)
             #expect(try await house.send("DELETE", "/ingest/v1/devices/\(watch.device)", token: account.token).status == 204)
             #expect(try await house.post([.pulse(2000, 61)], token: band.token).accepted == 1)
             let devices = try await house.devices(of: account)
             #expect(devices.count == 1 && Self.tracked(devices.first) == ["heart-rate"])
-            let told = try await eventually("the person is told") { house.notifier.taken.first { $0.template == .trackingMoved } }
+            let told = try await eventually("the person is told") { house.notifier.messages().first { $0.template == .trackingMoved } }
             #expect(told.recipient.person == account.person)
             let (what, names) = (try #require(told.values["what"]), Metric.heartRate.definition)
             #expect(what == names.english || what == names.italian)
@@ -101,8 +96,7 @@ import TestKit
 
     @Test("ACC-26: a parameter of a more reliable device is named in a 409 with the choice; nothing changes until it is made")
     func undecided() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let strap = try await house.pair(account, "Strap", kind: "medical-device", measures: [.heartRate])
             let watch = try await house.pair(account)
             let wanted = [(watch.device, [Metric.position, .heartRate])]
@@ -127,8 +121,7 @@ import TestKit
 
     @Test("X4, ACC-25: a stolen access token took heart rate off the watch without a proof; confirming what is, or more, needs none")
     func stolen() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let watch = try await house.pair(account, measures: [.heartRate, .position, .respirationRate])
             let band = try await house.pair(account, "Band", measures: [.heartRate])
             let stale = try house.consent.token(of: account.person, session: account.session, proved: .now + .seconds(-301))
@@ -145,7 +138,7 @@ import TestKit
 
             let less = Self.choice([(watch.device, [.position])])
             #expect(try await house.send("PUT", "/ingest/v1/tracking", less, token: account.token).status == 200)
-            let told = try await eventually("the person is told") { house.notifier.taken.first { $0.template == .watchedLess } }
+            let told = try await eventually("the person is told") { house.notifier.messages().first { $0.template == .watchedLess } }
             let (change, heart) = (try #require(told.values["change"]), Metric.heartRate.definition)
             #expect(told.recipient.person == account.person && told.channels == [.inbox, .push])
             #expect(change.contains(heart.english) || change.contains(heart.italian))
@@ -156,9 +149,7 @@ import TestKit
 
     @Test("ACC-25: leaving without confirming changes nothing; a choice that cannot be is refused as a whole, with each place named")
     func refused() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
-            let watch = try await house.pair(account)
+        try await IngestHarness.runWithWatch { house, account, watch in
             let foreign = try await house.pair(try await house.account())
             let before: TrackingAnswer = try await house.send("GET", "/ingest/v1/tracking", token: account.token).decoded()
             for (devices, pointer) in [
@@ -206,9 +197,7 @@ import TestKit
 
     @Test("ING-04, CON-39: of two values for one instant the tracked source's stays, and the conflict is told")
     func conflict() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
-            let watch = try await house.pair(account)
+        try await IngestHarness.runWithWatch { house, account, watch in
             let strap = try await house.pair(account, "Strap", kind: "medical-device", measures: [.heartRate])
             #expect(try await house.post([.pulse(1000, 60)], token: watch.token).accepted == 1)
             let untracked = try await house.post([.pulse(1000, 99)], token: strap.token)
@@ -222,8 +211,7 @@ import TestKit
 
     @Test("Devices that an operator enrolled deliver everything but what another device was chosen for")
     func enrolled() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             _ = try await house.pair(account)
             let enrolled = try await house.addDevice(of: account.person)
             let answer = try await house.post(
@@ -236,8 +224,7 @@ import TestKit
 
     @Test("ING-16: a maker's data come in under the same rules: tracked, judged, stored once")
     func makers() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let meter = try await house.pair(account, "Sensor", kind: "medical-device", measures: [.glucose])
             let path = "/ingest/v1/makers/nightscout/entries"
             let body: JSONValue = [
@@ -262,8 +249,7 @@ import TestKit
 
     @Test("ACC-24: naming or removing a device that is none of the person's took a turn in the queue of writes; it is refused beside it")
     func foreignDevice() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             _ = try await house.pair(account)
             let path = "/ingest/v1/devices/\(DeviceID.random())"
             let isBeside = try await isDone(whileWriting: house.ingest.store) {

@@ -53,8 +53,7 @@ import Testing
         "MYD-13, ACC-32, NFR-14: export, import into a new account, export again: equal, in every format",
         arguments: ExchangeFormat.allCases)
     func roundTrip(format: ExchangeFormat) async throws {
-        try await IngestHarness.run(environment: ["TRACKME_MYD_EXPORTS_PER_DAY": "10"]) { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice(environment: ["TRACKME_MYD_EXPORTS_PER_DAY": "10"]) { house, device in
             let samples = Self.samples(900, seed: 5)
             try await Self.upload(samples, house, device.token)
             #expect(try await house.send("POST", "/ingest/v1/activities", Self.run, token: device.token).status == 201)
@@ -95,8 +94,8 @@ import Testing
 
     @Test("MYD-13: a large export has several files, each of which is whole; types and period narrow it")
     func severalFiles() async throws {
-        try await IngestHarness.run(environment: ["TRACKME_MYD_EXPORT_FILE_MIB": "1", "TRACKME_MYD_EXPORTS_PER_DAY": "10"]) { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice(environment: ["TRACKME_MYD_EXPORT_FILE_MIB": "1", "TRACKME_MYD_EXPORTS_PER_DAY": "10"]) {
+            house, device in
             let samples = Self.samples(4000, seed: 6)
             try await Self.upload(samples, house, device.token)
             let export = try await house.export(["format": "fhir"], token: device.token)
@@ -116,8 +115,7 @@ import Testing
 
     @Test("MYD-13, MYD-02: two exports a day; a running one is not begun twice; nobody else's are seen; what is asked wrongly is named")
     func limits() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let first = try await house.export(["format": "json"], token: account.token)
             #expect(first.files.map(\.entries) == [0], "an empty account has an export too")
             _ = try await house.export(["format": "csv"], token: account.token)
@@ -251,8 +249,7 @@ import Testing
         "ING-04, ING-08, MYD-13: what is wrong in a file is named by its line and the rest is taken; another value stays out; a wrong file is told"
     )
     func refusals() async throws {
-        try await IngestHarness.run { house in
-            let account = try await house.account()
+        try await IngestHarness.runWithAccount { house, account in
             let csv = "type,at,value\nheart-rate,2026-01-10T00:31:00Z,72\nheart-rate,2026-01-10T00:32:00Z,0\nmood,2026-01-10T00:33:00Z,1\n"
             let taken = try await house.takeIn(Data(csv.utf8), "text/csv", token: account.token)
             #expect(taken.accepted == 1 && taken.rejectedCount == 2 && taken.rejected.map(\.line) == [3, 4])
@@ -302,8 +299,7 @@ import Testing
         }
         let expected = samples
         #expect(expected.count > 10_000)
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             try await Self.upload(expected, house, device.token)
             let account = try await house.account()
             for format in [ExchangeFormat.fhir, .gpx] {

@@ -51,8 +51,7 @@ import Testing
 
     @Test("INV-10, ING-04: another value for the same metric and time is a conflict; the stored one stays")
     func conflict() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             _ = try await house.post([.pulse(1000, 60), .pulse(2000, 61)], token: device.token)
             let answer = try await house.post(
                 [.pulse(1000, 60), .pulse(2000, 99.28125), .pulse(3000, 62), .pulse(3000, 63)], token: device.token)
@@ -105,8 +104,7 @@ import Testing
 
     @Test("A batch keeps its good entries; the bad ones are named by place, quarantined and not repeated (ING-08)")
     func badEntries() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let response = try await house.post(
                 """
                 [{"type":"heart-rate","at":1000,"value":60},{"type":"heart-rate","at":2000,"value":999.28125},{"type":"mood","at":1,"value":1},
@@ -143,8 +141,7 @@ import Testing
             ("[" + String(repeating: " ", count: 1 << 20) + "]", 413, "body-too-large"),
         ])
     func badUploads(_ text: String, _ status: Int, _ problem: String) async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let response = try await house.post(text, token: device.token)
             #expect(response.status == status && response.problem == problem, "\(response.text.prefix(300))")
             #expect(response.headers["content-type"] == "application/problem+json")
@@ -154,8 +151,7 @@ import Testing
 
     @Test("Bad gzip, other types, no token, a wrong one and a revoked one are refused (ING-10, ING-20)")
     func badRequests() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let entry = Sample.pulse(1000, 60).json
             let gzip = try await house.post(entry, token: device.token, headers: ["Content-Encoding": "gzip"])
             #expect(gzip.status == 400 && gzip.problem == "bad-encoding")
@@ -176,8 +172,7 @@ import Testing
 
     @Test("A key is answered as the first time; with another body it is refused")
     func idempotency() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let entries = [Sample.pulse(1000, 60), .pulse(2000, 61)]
             let key = ["Idempotency-Key": "first"]
             let first = try await house.post(entries.upload, token: device.token, headers: key)
@@ -200,8 +195,7 @@ import Testing
 
     @Test("ING-14: a backlog of lines is taken piece by piece and answered once; again, nothing is added")
     func lines() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let samples = (0..<25_000).map { Sample.pulse(1_768_000_000_000 + Int64($0) * 1000, Double(60 + $0 % 30)) }
             let text =
                 samples.prefix(12_000).map { $0 }.lines + "\nnot json\n" + samples.dropFirst(12_000).map { $0 }.lines
@@ -224,8 +218,7 @@ import Testing
 
     @Test("A device that comes too often is told when to come again")
     func tooOften() async throws {
-        try await IngestHarness.run(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { house, device in
             var refused: HarnessAnswer?
             for index in 0..<20 where refused == nil {
                 let response = try await house.post(Sample.pulse(Int64(index) + 1, 60).json, token: device.token)
@@ -237,8 +230,7 @@ import Testing
 
     @Test("A device that sends its backlog without a pause is still heard as to how its person is now, and with its button")
     func backlogBesideAlarm() async throws {
-        try await IngestHarness.run(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { house, device in
             // All at once: whether any was refused.
             @Sendable func flood(from start: Int64) async throws -> Bool {
                 try await withThrowingTaskGroup(of: Int.self) { group in
@@ -268,8 +260,7 @@ import Testing
         "ING-14, SOS-15: a critical line of an upload that stays open was judged at its end: whole lines are taken as soon as nothing more comes"
     )
     func openLines() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let connection = try RawConnection(port: house.port)
             await connection.send(
                 "POST /ingest/v1/entries HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(device.token)\r\n"
@@ -288,8 +279,7 @@ import Testing
 
     @Test("X20: `/health/ready` was silent about a full disk: it is 503 and names it")
     func unready() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             try await eventually("it is ready") { try await house.request("GET", "/health/ready", token: nil).status == 200 }
             try await house.ingest.store.write { db in
                 let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
@@ -306,8 +296,7 @@ import Testing
 
     @Test("A full disk is said so, nothing acknowledged is lost, and what was there can be read")
     func full() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             _ = try await house.post([.pulse(1000, 60)], token: device.token)
             try await house.ingest.store.write { db in
                 let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
@@ -333,8 +322,7 @@ import Testing
     )
     func recordings(_ name: String) async throws {
         let series = try Recording.samples(name)
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, device in
             let all = series.flatMap { $0 }.sorted { $0.at < $1.at }
             var stored: [String: Sample] = [:]
             for _ in 0..<2 {

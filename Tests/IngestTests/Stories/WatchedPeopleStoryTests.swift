@@ -29,8 +29,7 @@ import Testing
 
     @Test("SOS-07: a history comes as minutes or entries, in order and in pages that go on; nobody else may ask, and not for positions")
     func history() async throws {
-        try await IngestHarness.run { house in
-            let watch = try await house.addDevice()
+        try await IngestHarness.runWithDevice { house, watch in
             let start = Timestamp(milliseconds: (Timestamp.now.milliseconds / 86_400_000 - 2) * 86_400_000)
             let samples = (0..<120).map { Sample.pulse(start.milliseconds + Int64($0) * 1000, Double(60 + $0 % 60)) }
             #expect(try await house.post(samples, token: watch.token).accepted == 120)

@@ -26,7 +26,7 @@ struct AcceptanceStories {
     func mail() async throws {
         try await Stage.play { stage in
             let peer = MailPeer()
-            let notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
+            try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
             let message = passwordChanged(to: Recipient(person: .random(), mail: "anna@example.org"), [.mail])
             try await stage.send(message)
             let mail = try await eventually("the mail") { peer.mails.first }
@@ -36,7 +36,6 @@ struct AcceptanceStories {
             #expect(mail.text.hasPrefix("Hello Anna,"))
             try await eventually("it is sent") { try await stage.states(message) == [.mail: .sent] }
             #expect(try await stage.facts() == [MessageSettled(message: message.message, channel: .mail, state: .sent, reason: nil)])
-            await notifier.stop()
         }
     }
 
@@ -44,7 +43,7 @@ struct AcceptanceStories {
     func idempotent() async throws {
         try await Stage.play { stage in
             let peer = MailPeer()
-            let notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
+            try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
             let message = passwordChanged(to: Recipient(person: nil, mail: "anna@example.org"), [.mail])
             for _ in 0..<3 { try await stage.send(message) }
             try await eventually("it is sent") { try await stage.states(message) == [.mail: .sent] }
@@ -61,14 +60,13 @@ struct AcceptanceStories {
             try await stage.send(last)
             try await eventually("the last is sent") { try await stage.states(last) == [.mail: .sent] }
             #expect(peer.mails.count == 2)
-            await notifier.stop()
         }
     }
 
     @Test("what cannot be meant is refused, and only its sender may ask after a message")
     func refused() async throws {
         try await Stage.play { stage in
-            let notifier = try await stage.start()
+            try await stage.start()
             let message = passwordChanged(to: Recipient(person: nil, mail: "a@example.org"), [.mail])
             await #expect(throws: Failure.self) { try await stage.states(message) }
             var gap = message
@@ -80,7 +78,6 @@ struct AcceptanceStories {
                 #expect(failure.code == .invalid && failure.reason.contains("time"))
             }
             await #expect(throws: Failure.self) { try await stage.states(message) }
-            await notifier.stop()
         }
     }
 
@@ -88,7 +85,7 @@ struct AcceptanceStories {
     func unreachable() async throws {
         try await Stage.play { stage in
             let peer = MailPeer(["RCPT": .reply("550 5.1.1 nobody")])
-            let notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
+            try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
             let message = passwordChanged(to: Recipient(person: .random(), mail: "gone@example.org"), [.mail, .sms, .push, .inbox])
             try await stage.send(message)
             try await eventually("all is settled") { try await stage.facts().count == 4 }
@@ -96,14 +93,12 @@ struct AcceptanceStories {
             #expect(facts[.mail]?.state == .failed && facts[.mail]?.reason == "address-refused")
             #expect(facts[.sms]?.reason == "no-channel" && facts[.push]?.reason == "no-channel")
             #expect(facts[.inbox]?.state == .delivered)
-            await notifier.stop()
         }
     }
 
     @Test("with nothing configured messages are taken and wait, readiness says so, and they go out once a server is there")
     func unconfigured() async throws {
-        try await Stage.play { stage in
-            let idle = try await stage.start()
+        try await Stage.playStarted { stage, idle in
             #expect(try await stage.call(idle, "/health/ready", as: nil).status == 200)
             let message = passwordChanged(to: Recipient(person: .random(), mail: "anna@example.org"), [.mail])
             try await stage.send(message)
@@ -114,9 +109,8 @@ struct AcceptanceStories {
             }
             await idle.stop()
             let peer = MailPeer()
-            let notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
+            try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
             try await eventually("the mail") { peer.mails.count == 1 }
-            await notifier.stop()
         }
     }
 
@@ -125,14 +119,13 @@ struct AcceptanceStories {
         try await Stage.play { stage in
             let peer = MailPeer()
             peer.close()
-            let notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
+            try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
             let message = passwordChanged(
                 to: Recipient(person: nil, mail: "anna@example.org"), [.mail], notAfter: .now + .milliseconds(300))
             try await stage.send(message)
             try await eventually("it is given up") {
                 try await stage.facts() == [MessageSettled(message: message.message, channel: .mail, state: .failed, reason: "expired")]
             }
-            await notifier.stop()
         }
     }
 
@@ -166,8 +159,7 @@ struct AcceptanceStories {
 
     @Test("S8: an erasure deleted a person's whole inbox in one transaction, while messages of rescue waited: 500 rows at a time")
     func forgottenInSlices() async throws {
-        try await Stage.play { stage in
-            let notifier = try await stage.start()
+        try await Stage.playStarted { stage, notifier in
             let (person, other) = (PersonID.random(), PersonID.random())
             let database = notifier.parts.opened.store
             try await database.write { db in
@@ -190,8 +182,7 @@ struct AcceptanceStories {
 
     @Test("CON-02: a person's messages are gone with the person, and nothing more is taken for them")
     func forgotten() async throws {
-        try await Stage.play { stage in
-            let notifier = try await stage.start()
+        try await Stage.playStarted { stage, notifier in
             let (person, other) = (PersonID.random(), PersonID.random())
             let message = passwordChanged(to: Recipient(person: person, mail: "a@example.org"), [.mail, .inbox])
             let others = passwordChanged(to: Recipient(person: other, mail: "b@example.org"), [.mail, .inbox])
@@ -216,7 +207,6 @@ struct AcceptanceStories {
             } catch let failure as Failure {
                 #expect(failure.code == .conflict)
             }
-            await notifier.stop()
         }
     }
 }
@@ -234,8 +224,7 @@ struct UrgencyStories {
 
     @Test("SOS-22: an alarm goes before everything that waits, takes no place from it, and no limit of messages an hour holds it back")
     func first() async throws {
-        try await Stage.play { stage in
-            let notifier = try await stage.start()
+        try await Stage.playStarted { stage, notifier in
             let store = notifier.parts.store
             let phone = "+39333123456"
             for _ in 0..<5 { try await stage.send(passwordChanged(to: Recipient(person: nil, phone: phone), [.sms])) }
@@ -253,7 +242,6 @@ struct UrgencyStories {
             #expect(try await store.nextDue(on: .sms, urgentOnly: true) == nil)
             let others = try await store.claim(.sms, order: ["gateway"], limit: 9, others: 9, perHour: 3, at: now)
             #expect(others.count == 2, "alarms are not counted to the limit of the others")
-            await notifier.stop()
         }
     }
 
@@ -262,7 +250,7 @@ struct UrgencyStories {
     )
     func words() async throws {
         try await Stage.play { stage in
-            let gateway = await ProviderPeer().open()
+            let gateway = await stage.provider()
             let notifier = try await stage.start([
                 "TRACKME_NOTIFY_GATEWAY_URL": "http://127.0.0.1:\(gateway.port)/gateway", "TRACKME_NOTIFY_SMS_ORDER": "gateway",
             ])
@@ -281,7 +269,6 @@ struct UrgencyStories {
                     values: ["time": "2026-01-10T00:31:00.000Z", "link": "https://suite.example/sos/v1/prompt/page/x"]))
             let push = try await eventually("the push") { gateway.posts.first { $0.path.hasSuffix("/topic") } }
             #expect(push.headers["Click"] == "https://suite.example/sos/v1/prompt/page/x" && push.headers["Priority"] == "urgent")
-            await notifier.stop()
         }
     }
 }

@@ -44,7 +44,6 @@ struct DeliveryStories {
             #expect(try await stage.facts().allSatisfy { $0.state == .sent })
             #expect(Set(peer.mails.compactMap { $0.header("Message-ID") }) == Set(messages.map { "<\($0.message)@suite.example>" }))
             #expect(peer.mails.count == 30)
-            await notifier.stop()
         }
     }
 
@@ -52,14 +51,13 @@ struct DeliveryStories {
     func postponed() async throws {
         try await Stage.play { stage in
             let peer = MailPeer(["RCPT": .reply("450 4.2.0 greylisted")])
-            let notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
+            try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
             let message = passwordChanged(to: Recipient(person: nil, mail: "anna@example.org"), [.mail])
             try await stage.send(message)
             try await eventually("it was tried twice") { peer.verbs.count { $0 == "RCPT" } >= 2 }
             peer.become([:])
             try await eventually("it is sent") { try await stage.states(message) == [.mail: .sent] }
             #expect(peer.mails.count == 1)
-            await notifier.stop()
         }
     }
 
@@ -67,7 +65,7 @@ struct DeliveryStories {
     func unknown() async throws {
         try await Stage.play { stage in
             let peer = MailPeer(["END": .hangUp])
-            let notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
+            try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url])
             let message = passwordChanged(to: Recipient(person: nil, mail: "anna@example.org"), [.mail])
             try await stage.send(message)
             try await eventually("the data came") { peer.verbs.contains("DATA") }
@@ -75,7 +73,6 @@ struct DeliveryStories {
             peer.become([:])
             let mail = try await eventually("the mail") { peer.mails.first }
             #expect(mail.header("Message-ID") == "<\(message.message)@suite.example>")
-            await notifier.stop()
         }
     }
 
@@ -99,14 +96,13 @@ struct DeliveryStories {
             try await eventually("it is sent") { try await stage.states(message) == [.mail: .sent] }
             let after = try await notifier.parts.store.store.read { try DeliveryStore().find($0, id) }
             #expect((after?.attempts ?? 0) >= 2)
-            await notifier.stop()
         }
     }
 
     @Test("an SMS goes to Kannel with its number, text and report address, and a delivery report makes it delivered")
     func kannel() async throws {
         try await Stage.play { stage in
-            let peer = await ProviderPeer().open()
+            let peer = await stage.provider()
             let notifier = try await stage.start(try kannels(stage, peer.port))
             let message = passwordChanged(to: Recipient(person: nil, phone: Self.number), [.sms])
             try await stage.send(message)
@@ -126,18 +122,16 @@ struct DeliveryStories {
             for _ in 0..<2 { #expect(try await stage.call(notifier, "/notify/" + path, as: nil).status == 202) }
             #expect(try await stage.states(message) == [.sms: .delivered])
             #expect(try await stage.facts() == [MessageSettled(message: message.message, channel: .sms, state: .delivered, reason: nil)])
-            await notifier.stop()
-            await peer.close()
         }
     }
 
     @Test("NFR-20: with the mail server down an SMS goes out meanwhile, and the mail once it is back")
     func oneIsDown() async throws {
         try await Stage.play { stage in
-            let (mail, provider) = (MailPeer(), await ProviderPeer().open())
+            let (mail, provider) = (MailPeer(), await stage.provider())
             mail.close()
             let settings = try kannels(stage, provider.port).merging(["TRACKME_NOTIFY_SMTP_URL": mail.url]) { $1 }
-            let notifier = try await stage.start(settings)
+            try await stage.start(settings)
             let message = passwordChanged(to: Recipient(person: nil, mail: "anna@example.org", phone: Self.number), [.mail, .sms])
             try await stage.send(message)
             try await eventually("the SMS is sent") { try await stage.states(message) == [.mail: .queued, .sms: .sent] }
@@ -145,32 +139,28 @@ struct DeliveryStories {
             mail.reopen()
             try await eventually("the mail is sent") { try await stage.states(message) == [.mail: .sent, .sms: .sent] }
             #expect(provider.posts.count == 1 && mail.mails.count == 1)
-            await notifier.stop()
-            await provider.close()
         }
     }
 
     @Test("NFR-20: when the first provider is down the second gets the SMS at once, and it is sent once")
     func failOver() async throws {
         try await Stage.play { stage in
-            let down = await ProviderPeer().open()
-            let second = await ProviderPeer().open()
+            let down = await stage.provider()
+            let second = await stage.provider()
             await down.close()
-            let notifier = try await stage.start(try kannels(stage, down.port, second.port))
+            try await stage.start(try kannels(stage, down.port, second.port))
             let message = passwordChanged(to: Recipient(person: nil, phone: Self.number), [.sms])
             try await stage.send(message)
             try await eventually("it is sent") { try await stage.states(message) == [.sms: .sent] }
             #expect(second.posts.count == 1 && down.posts.isEmpty)
-            await notifier.stop()
-            await second.close()
         }
     }
 
     @Test("when a network rejects an SMS the other provider is asked, and when both refuse it is given up")
     func rejected() async throws {
         try await Stage.play { stage in
-            let first = await ProviderPeer().open()
-            let second = await ProviderPeer().open()
+            let first = await stage.provider()
+            let second = await stage.provider()
             second.answer(400)
             let notifier = try await stage.start(try kannels(stage, first.port, second.port))
             let message = passwordChanged(to: Recipient(person: nil, phone: Self.number), [.sms])
@@ -182,16 +172,13 @@ struct DeliveryStories {
             try await eventually("it is given up") { try await stage.states(message) == [.sms: .failed] }
             #expect(first.posts.count == 1 && second.posts.count == 1)
             #expect(try await stage.facts().first?.reason == "number-refused")
-            await notifier.stop()
-            await first.close()
-            await second.close()
         }
     }
 
     @Test("a call goes out as a signed request, and a signed receipt makes it delivered; an unsigned one is refused")
     func gateway() async throws {
         try await Stage.play { stage in
-            let peer = await ProviderPeer().open()
+            let peer = await stage.provider()
             let secret = WebhookSecret.random()
             let notifier = try await stage.start([
                 "TRACKME_NOTIFY_GATEWAY_URL": "http://127.0.0.1:\(peer.port)/gateway",
@@ -214,8 +201,6 @@ struct DeliveryStories {
             try await postSigned(receipt, secret, to: notifier, stage, expecting: 204)
             try await postSigned("{}", secret, to: notifier, stage, expecting: 422)
             #expect(try await stage.states(message) == [.call: .delivered])
-            await notifier.stop()
-            await peer.close()
         }
     }
 
@@ -234,7 +219,7 @@ struct DeliveryStories {
     func flood() async throws {
         try await Stage.play { stage in
             let peer = MailPeer()
-            let notifier = try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url, "TRACKME_NOTIFY_PER_RECIPIENT_HOUR": "3"])
+            try await stage.start(["TRACKME_NOTIFY_SMTP_URL": peer.url, "TRACKME_NOTIFY_PER_RECIPIENT_HOUR": "3"])
             let flood = (0..<6).map { _ in passwordChanged(to: Recipient(person: nil, mail: "anna@example.org"), [.mail]) }
             for message in flood { try await stage.send(message) }
             let other = passwordChanged(to: Recipient(person: nil, mail: "berta@example.org"), [.mail])
@@ -244,7 +229,6 @@ struct DeliveryStories {
             var states: [DeliveryState] = []
             for message in flood { try await states.append(stage.states(message)[.mail] ?? .failed) }
             #expect(states.count { $0 == .sent } == 3 && states.count { $0 == .queued } == 3)
-            await notifier.stop()
         }
     }
 }

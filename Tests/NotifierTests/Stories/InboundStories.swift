@@ -18,9 +18,8 @@ struct InboundStories {
 
     @Test("A text is handed to the dispatcher with its number as E.164, and what it meant is texted back; strangers are not heard")
     func kannel() async throws {
-        try await Stage.play { stage in
-            let notifier = try await stage.start()
-            let dispatcher = try Stage.runtime(.sosDispatcher, stage.folder, [:])
+        try await Stage.playStarted { stage, notifier in
+            let dispatcher = try stage.runtime(.sosDispatcher)
             let asked = Mutex<[AcknowledgeByCode]>([])
             var methods = Methods()
             methods.on(AcknowledgeByCode.self) { request, _ in
@@ -60,15 +59,13 @@ struct InboundStories {
             #expect(try await post(body, secret) == 204)
             #expect(asked.withLock { $0.last?.text } == "NO 7K3M9Q")
             await dispatcher.bus.shutdown()
-            await notifier.stop()
         }
     }
 
     @Test("SOS-28: while the first dispatcher is down, the second is told; what neither knows, the provider is to bring again")
     func deputy() async throws {
-        try await Stage.play { stage in
-            let notifier = try await stage.start()
-            let deputy = try Stage.runtime(.sosDeputy, stage.folder, [:])
+        try await Stage.playStarted { stage, notifier in
+            let deputy = try stage.runtime(.sosDeputy)
             let asked = Mutex<[String]>([])
             var methods = Methods()
             methods.on(AcknowledgeByCode.self) { request, _ in
@@ -87,8 +84,6 @@ struct InboundStories {
             #expect(try await come("OK+7K3M9Q") == (200, "TrackMe: accepted"))
             #expect(try await come("hello").status == 503)
             #expect(asked.withLock { Set($0) } == ["OK+7K3M9Q", "hello"])
-            await deputy.bus.shutdown()
-            await notifier.stop()
         }
     }
 }

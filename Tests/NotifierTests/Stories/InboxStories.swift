@@ -34,8 +34,7 @@ struct InboxStories {
 
     @Test("SHR-04: a message is in the person's list at once, newest first, and in nobody else's")
     func list() async throws {
-        try await Stage.play { stage in
-            let notifier = try await stage.start()
+        try await Stage.playStarted { stage, notifier in
             let (anna, berta) = (PersonID.random(), PersonID.random())
             let token = try stage.token(anna)
             for number in 1...3 { try await stage.send(announcement(anna, "Numero \(number)")) }
@@ -57,7 +56,6 @@ struct InboxStories {
             #expect(try await stage.call(notifier, "/notify/v1/inbox/read", by: "POST", as: token).status == 204)
             let none: UnreadCount = try stage.read(try await stage.call(notifier, "/notify/v1/inbox/unread", as: token))
             #expect(none.unread == 0)
-            await notifier.stop()
         }
     }
 
@@ -65,42 +63,42 @@ struct InboxStories {
         "ACC-14: only people have an inbox, and only their own",
         arguments: ["/notify/v1/inbox", "/notify/v1/channels", "/notify/v1/push-endpoints"])
     func access(path: String) async throws {
-        try await Stage.play { stage in
-            let notifier = try await stage.start()
+        try await Stage.playStarted { stage, notifier in
             #expect(try await stage.call(notifier, path, as: nil).status == 401)
             #expect(try await stage.call(notifier, path, as: "nonsense").status == 401)
             #expect(try await stage.call(notifier, path, as: stage.token(.random(), kind: .operator)).status == 403)
             #expect(try await stage.call(notifier, path, as: stage.token(.random())).status == 200)
-            await notifier.stop()
         }
     }
 
     @Test("SHR-04: an open app hears of messages as they come, and after a break of everything that it missed, once")
     func events() async throws {
-        try await Stage.play { stage in
-            let notifier = try await stage.start()
+        try await Stage.playStarted { stage, notifier in
             let person = PersonID.random()
             let token = try stage.token(person)
             try await stage.send(announcement(person, "Prima"))
-            let stream = try EventReader(port: notifier.port, path: "/notify/v1/inbox/events", token: token)
-            try await eventually("the count") { stream.text.contains("data: {\"unread\":1}") }
-            #expect(!stream.text.contains("Prima"), "a newcomer hears only what comes from now on")
+            let client = HarnessClient(port: notifier.port)
+            let stream = EventListener(try client.request("GET", "/notify/v1/inbox/events", token: token))
+            try await eventually("the count") { stream.events.contains { $0.data == "{\"unread\":1}" } }
+            #expect(!stream.events.contains { $0.data.contains("Prima") }, "a newcomer hears only what comes from now on")
             try await stage.send(announcement(person, "Seconda"))
-            try await eventually("the message") { stream.text.contains("event: message\nid: 2\ndata: ") && stream.text.contains("Seconda") }
-            stream.close()
+            try await eventually("the message") {
+                stream.events.contains { $0.name == "message" && $0.id == "2" && $0.data.contains("Seconda") }
+            }
+            stream.stop()
             try await stage.send(announcement(person, "Terza"))
-            let again = try EventReader(port: notifier.port, path: "/notify/v1/inbox/events", token: token, lastEventID: "1")
-            try await eventually("what was missed") { again.text.contains("Seconda") && again.text.contains("Terza") }
-            #expect(again.text.components(separatedBy: "event: message").count == 3)
-            again.close()
-            await notifier.stop()
+            let again = EventListener(
+                try client.request("GET", "/notify/v1/inbox/events", token: token, headers: ["Last-Event-ID": "1"]))
+            @Sendable func missed() -> [EventListener.Event] { again.events.filter { $0.name == "message" } }
+            try await eventually("what was missed") { missed().contains { $0.data.contains("Terza") } }
+            #expect(missed().count == 2 && missed()[0].data.contains("Seconda"))
+            again.stop()
         }
     }
 
     @Test("a person registers push endpoints, sees them and removes them; only an https address of the web is taken")
     func endpoints() async throws {
-        try await Stage.play { stage in
-            let notifier = try await stage.start()
+        try await Stage.playStarted { stage, notifier in
             let token = try stage.token(.random())
             func register(_ address: String) async throws -> OutboundResponse {
                 try await stage.call(notifier, "/notify/v1/push-endpoints", by: "POST", as: token, "{\"address\":\"\(address)\"}")
@@ -119,14 +117,13 @@ struct InboxStories {
             #expect(try await stage.call(notifier, "/notify/v1/push-endpoints/\(item.endpoint)", by: "DELETE", as: token).status == 204)
             let page: Page<EndpointItem> = try stage.read(try await stage.call(notifier, "/notify/v1/push-endpoints", as: token))
             #expect(page.items.count == 9 && !page.items.contains { $0.endpoint == item.endpoint })
-            await notifier.stop()
         }
     }
 
     @Test("UI-09: a push message reaches every endpoint and tells strangers nothing; an endpoint that is gone is forgotten")
     func push() async throws {
         try await Stage.play { stage in
-            let peer = await ProviderPeer().open()
+            let peer = await stage.provider()
             let notifier = try await stage.start()
             let person = PersonID.random()
             // Registered past the door, which takes https alone.
@@ -142,15 +139,13 @@ struct InboxStories {
             #expect(post.headers["Title"] == HeaderText("Novità da TrackMe").encoded(fold: " "))
             #expect(!"\(post)".contains("Segreto"))
             try await eventually("the dead one is forgotten") { try await people.endpoints(of: person).map(\.address) == [address] }
-            await notifier.stop()
-            await peer.close()
         }
     }
 
     @Test("a person's push endpoint cannot make the service call inside its own network")
     func inside() async throws {
         try await Stage.play { stage in
-            let peer = await ProviderPeer().open()
+            let peer = await stage.provider()
             let notifier = try await stage.start(["TRACKME_NOTIFY_PUSH_ANYWHERE": "false"])
             let person = PersonID.random()
             _ = try await notifier.parts.people.register("http://127.0.0.1:\(peer.port)/topic", of: person, most: 10, at: .now)
@@ -159,8 +154,6 @@ struct InboxStories {
             try await eventually("it is given up") { try await stage.states(message)[.push] == .failed }
             #expect(try await stage.facts().first?.reason == "endpoint-refused")
             #expect(peer.posts.isEmpty)
-            await notifier.stop()
-            await peer.close()
         }
     }
 
@@ -189,7 +182,6 @@ struct InboxStories {
             let security = passwordChanged(to: Recipient(person: person, mail: "anna@example.org"), [.mail])
             try await stage.send(security)
             try await eventually("it is sent") { try await stage.states(security) == [.mail: .sent] }
-            await notifier.stop()
         }
     }
 }

@@ -20,26 +20,31 @@ import TestKit
 final class Stage: Sendable {
     static let origin = "https://suite.example"
 
-    let folder: URL
-    private let consent: Runtime
+    private let harness: Harness
     private let ask: BusClient
     private let tokens: TokenIssuer
 
     private init(_ folder: URL) async throws {
-        self.folder = folder
+        harness = Harness(folder)
         tokens = try TokenIssuer(Stage.origin)
-        try Harness(folder).introducePeers()
-        consent = try Stage.runtime(.consent, folder, [:])
-        ask = try await consent.client(of: .notifier)
+        try harness.introducePeers()
+        ask = try await harness.runtime(.consent, under: [:]).client(of: .notifier)
     }
+
+    var folder: URL { harness.folder }
 
     static func play(_ body: (Stage) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
-            try await withHarness(Stage(folder), body) { await $0.consent.bus.shutdown() }
+            try await withHarness(Stage(folder), body) { await $0.harness.stop() }
         }
     }
 
-    /// The notifier, running.
+    /// As `play`, with a notifier that runs.
+    static func playStarted(_ body: (Stage, Notifier) async throws -> Void) async throws {
+        try await play { stage in try await body(stage, stage.start()) }
+    }
+
+    /// The notifier, running until the story ends or stops it.
     struct Notifier: Sendable {
         let parts: NotifierModule
         let runtime: Runtime
@@ -53,6 +58,7 @@ final class Stage: Sendable {
     }
 
     /// Quick paces, so that stories do not wait; whatever a story needs otherwise is its own.
+    @discardableResult
     func start(_ settings: [String: String] = [:]) async throws -> Notifier {
         let environment = [
             "TRACKME_NOTIFY_SMTP_TLS": "false", "TRACKME_NOTIFY_FROM": "trackme@suite.example", "TRACKME_NOTIFY_RETRY_S": "0.05",
@@ -60,24 +66,31 @@ final class Stage: Sendable {
             "TRACKME_HTTP_PUBLIC_ORIGIN": Stage.origin,
         ].merging(settings) { $1 }
         var reader = SettingsReader(environment: environment)
-        let runtime = try Stage.runtime(.notifier, folder, environment)
+        let runtime = try harness.runtime(.notifier, under: environment)
         let parts = try await NotifierModule(NotifierAssembly.settings(&reader), on: runtime)
-        let running = Running(parts.services)
+        let running = harness.start(parts.services)
         parts.checker.learn(.key(tokens.state))
         return Notifier(parts: parts, runtime: runtime, running: running, port: await parts.server.boundPort)
     }
 
-    static func runtime(_ peer: Peer, _ folder: URL, _ environment: [String: String]) throws -> Runtime {
-        let store = ["TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("\(peer)").path]
-        return try Harness(folder, store.merging(environment) { $1 }).runtime(peer)
+    /// A further peer, with a folder of its own for its store.
+    func runtime(_ peer: Peer) throws -> Runtime {
+        try harness.runtime(peer, under: [:])
     }
 
     /// A file of the key folder, readable by its owner alone.
     func secret(_ text: String, named name: String) throws -> String {
-        let keys = Harness(folder).keys
+        let keys = harness.keys
         let file = keys.file(name, of: .notifier)
         try keys.write(text, to: file)
         return file.path
+    }
+
+    /// A provider, until the story ends or closes it.
+    func provider() async -> ProviderPeer {
+        let peer = await ProviderPeer().open()
+        harness.atEnd { await peer.close() }
+        return peer
     }
 
     // MARK: What consent does

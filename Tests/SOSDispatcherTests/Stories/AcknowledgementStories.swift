@@ -22,8 +22,7 @@ struct AcknowledgementStories {
     @Test("UI-14: an acknowledgement that cannot be taken is refused with the field that is wrong: an ackId of two words, above all")
     func fields() async throws {
         let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(desk) { stage, dispatcher in
             let id = "\(try await stage.callForHelp(.random()))-0"
             try await eventually("the call") { !desk.receipts.isEmpty }
             func json(_ fields: String) -> String { "{\"ack\":{\"messageId\":\"\(id)\",\(fields)}}" }
@@ -51,7 +50,6 @@ struct AcknowledgementStories {
                 #expect(problem.errors?.allSatisfy { !$0.detail.isEmpty && !$0.detail.contains("z z") } == true)
             }
             #expect(try await !stage.timeline(EmergencyID(id.dropLast(2)) ?? .random()).contains("acknowledged"))
-            await dispatcher.stop()
         }
     }
 

@@ -17,11 +17,9 @@ struct AnswerAgainStories {
 
     @Test("SOS-35, SOS-21: \"help is here\" asked back, help pressed again, and \"help is here\" sent again: all calling stopped")
     func helpIsHereBeforeHelp() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(Desk(.silent)) { stage, dispatcher in
             let (supervision, prompts) = (dispatcher.parts.supervision, dispatcher.parts.people.prompts)
-            let person = PersonID.random()
-            let emergency = try await stage.callForHelp(person)
+            let (person, emergency) = try await stage.caller()
             #expect(try await prompts.answer(.helpIsHere, to: emergency, by: person).asksBack)
             // Within 10 s it is one call with the first.
             _ = try await prompts.answer(.help, to: emergency, by: person)
@@ -29,7 +27,6 @@ struct AnswerAgainStories {
             #expect(await Self.stage(person, supervision) == .dispatching)
             #expect(try await !prompts.answer(.helpIsHere, to: emergency, by: person).asksBack)
             #expect(await Self.stage(person, supervision) == .dispatched)
-            await dispatcher.stop()
         }
     }
 
@@ -37,11 +34,9 @@ struct AnswerAgainStories {
         "SOS-14, SOS-35: \"fine\" asked back, help pressed again within 10 s, and \"fine\" sent again: it called off the help",
         arguments: ["here", "with a device", "at the other dispatcher"])
     func fineBeforeHelp(help: String) async throws {
-        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(Desk(.acknowledges(.accepted))) { stage, dispatcher in
             let (supervision, prompts) = (dispatcher.parts.supervision, dispatcher.parts.people.prompts)
-            let person = PersonID.random()
-            let emergency = try await stage.callForHelp(person)
+            let (person, emergency) = try await stage.caller()
             let t0 = try #require(await supervision.subscriber(of: person)?.supervision.episode?.t0)
             _ = try await prompts.answer(.fine, to: emergency, by: person)
             _ = try await prompts.answer(.help, to: emergency, by: person)
@@ -62,7 +57,6 @@ struct AnswerAgainStories {
             #expect(await Self.stage(person, supervision) != .stoodDown)
             #expect(try await !prompts.answer(.fine, to: emergency, by: person).asksBack)
             #expect(await Self.stage(person, supervision) == .stoodDown)
-            await dispatcher.stop()
         }
     }
 
@@ -73,8 +67,7 @@ struct AnswerAgainStories {
         try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
             let dispatcher = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
             let (prompts, store) = (dispatcher.parts.people.prompts, dispatcher.parts.store.store)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
             let asked = try await eventually("the prompt") { await prompts.prompt(of: person)?.emergency }
             if isStored {
@@ -95,7 +88,6 @@ struct AnswerAgainStories {
             #expect(try await stage.state(called) == "dispatched")
             #expect(try await !prompts.answer(.fine, by: person).given.asksBack)
             try await stage.calledOff(called)
-            await dispatcher.stop()
         }
     }
 
@@ -120,18 +112,14 @@ struct AnswerAgainStories {
             #expect(await Self.stage(person, supervision) == .dispatched)
             #expect(try await !prompts.answer(.fine, to: emergency, by: person).asksBack)
             #expect(await Self.stage(person, supervision) == .stoodDown)
-            await first.stop()
-            await second.stop()
         }
     }
 
     @Test("SOS-14, SOS-28: a dispatcher that was away for long did not learn what help had overtaken, and let it call off the help")
     func fineAfterAbsence() async throws {
-        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(Desk(.acknowledges(.accepted))) { stage, dispatcher in
             let (supervision, prompts) = (dispatcher.parts.supervision, dispatcher.parts.people.prompts)
-            let person = PersonID.random()
-            let emergency = try await stage.callForHelp(person)
+            let (person, emergency) = try await stage.caller()
             try await eventually("the call is taken") { try await stage.state(emergency) == "dispatched" }
             let subscriber = try #require(await supervision.subscriber(of: person))
             let now = await supervision.clock.now
@@ -144,7 +132,6 @@ struct AnswerAgainStories {
             _ = await supervision.hear([.settings(told)], [])
             #expect(try await prompts.answer(.fine, to: emergency, by: person).asksBack)
             #expect(try await stage.state(emergency) == "dispatched")
-            await dispatcher.stop()
         }
     }
 
@@ -152,10 +139,8 @@ struct AnswerAgainStories {
         "SOS-35, SOS-28: \"help is here\" pressed once, and again at the other dispatcher for want of a reply: it ended all calling",
         arguments: [false, true])
     func helpIsHereAtBoth(joinsLater: Bool) async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let first = try await stage.start()
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+        try await Stage.playStarted(Desk(.silent)) { stage, first in
+            let person = try await stage.subscriber()
             var started: Stage.Dispatcher?
             if !joinsLater {
                 let second = try await stage.start(role: .second)
@@ -178,17 +163,14 @@ struct AnswerAgainStories {
             try await eventually("it ends the calling here too") { await Self.stage(person, first.parts.supervision) == .dispatched }
             #expect(await Self.stage(person, there) == .dispatched)
             await other.stop()
-            await first.stop()
         }
     }
 
     @Test("SOS-35: \"help is here\", said twice at the other dispatcher before help was called for here, ended the calling here")
     func helpIsHereOvertaken() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(Desk(.silent)) { stage, dispatcher in
             let supervision = dispatcher.parts.supervision
-            let person = PersonID.random()
-            let emergency = try await stage.callForHelp(person)
+            let (person, emergency) = try await stage.caller()
             let t0 = try #require(await supervision.subscriber(of: person)?.supervision.episode?.t0)
             let last = try #require(await supervision.people[person]?.answers(in: emergency).lastAt)
             for (difference, ends) in [(Int64(-3), false), (3, true)] {
@@ -202,7 +184,6 @@ struct AnswerAgainStories {
                 let expected = ends ? Supervision.Stage.dispatched : .dispatching
                 #expect(await Self.stage(person, supervision) == expected)
             }
-            await dispatcher.stop()
         }
     }
 }

@@ -44,13 +44,11 @@ struct AuditStories {
         "R13, SOS-42: a cut tail, all rows deleted, a recomputed chain and edited emergencies verified \"ok\": now the other dispatcher and the file know",
         arguments: Change.allCases)
     func found(change: Change) async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
             let file = stage.folder.appendingPathComponent("anchors.jsonl")
             var first = try await stage.start(["TRACKME_SOS_AUDIT_ANCHOR_FILE": file.path])
             let second = try await stage.start(role: .second, lead: .seconds(1))
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
             let emergency = try await stage.askForHelp(person)
@@ -79,20 +77,16 @@ struct AuditStories {
                 #expect(!faults.isEmpty, "\(change): \(verdict.firstBroken ?? 0)")
                 if change == .emergencyEdited { #expect(faults.contains { $0.contains("dispatched_at") }) }
             }
-            await first.stop()
-            await second.stop()
         }
     }
 
     @Test("SOS-42: an anchor that this suite's key has not signed counts for nothing and is named")
     func forged() async throws {
-        try await Stage.play { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted { stage, dispatcher in
             var anchor = AuditAnchor(at: .now, head: "00", number: 9, peer: "sos-dispatcher", rows: 9000)
             anchor.signature = "AAAA"
             let verdict = try await stage.question(VerifyAudit(anchors: [try anchor.line(), "no anchor"]))
             #expect(verdict.faults == ["1 anchors are not signed by this suite's key"])
-            await dispatcher.stop()
         }
     }
 }

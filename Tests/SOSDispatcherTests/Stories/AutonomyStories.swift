@@ -11,10 +11,6 @@ import Testing
 
 @Suite("Autonomy, whole service", .timeLimit(.minutes(2)))
 struct AutonomyStories {
-    private static func standing(_ person: PersonID, _ stage: Stage) async throws -> String? {
-        try await stage.question(ReadSupervision(person: person)).standing
-    }
-
     @Test(
         "SOS-26, SOS-25, SOS-28: subscribed once, a person does nothing more: silence is warned of and ends by itself, a restart goes unnoticed, and the ambulance is called without a touch"
     )
@@ -23,18 +19,16 @@ struct AutonomyStories {
         try await Stage.play(desk) { stage in
             let settings = ["TRACKME_SOS_SIGNAL_LOST_S": "5", "TRACKME_SOS_DISPATCH_AT_S": "3"]
             let before = try await stage.start(settings)
-            let anna = PersonID.random()
-            try await stage.subscribe(anna)
+            let anna = try await stage.subscriber()
             try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 70)])
-            try await eventually("silence is noticed", isTrue: { try await Self.standing(anna, stage) == "signal-lost" })
+            try await eventually("silence is noticed", isTrue: { try await stage.standing(anna) == "signal-lost" })
             try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 71)])
-            try await eventually("and ends by itself", isTrue: { try await Self.standing(anna, stage) == "monitoring" })
+            try await eventually("and ends by itself", isTrue: { try await stage.standing(anna) == "monitoring" })
             await before.stop()
-            let after = try await stage.start(settings)
+            try await stage.start(settings)
             try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 31)])
             try await eventually("the ambulance is called", isTrue: { !desk.receipts.isEmpty })
-            try await eventually("and has acknowledged", isTrue: { try await Self.standing(anna, stage) == "dispatched" })
-            await after.stop()
+            try await eventually("and has acknowledged", isTrue: { try await stage.standing(anna) == "dispatched" })
         }
     }
 
@@ -59,14 +53,12 @@ struct AutonomyStories {
             try await dying.parts.journal.commit()
             await dying.close()
 
-            let notifier = try await TalkingNotifier(in: stage.folder)
-            let next = try await stage.start(settings)
+            let notifier = try await stage.notifier()
+            try await stage.start(settings)
             let told = try await eventually("the warning") { notifier.messages(.sosSignalLost).first }
             #expect(told.recipient.person == anna && told.channels == [.push, .inbox])
             let asked = try await eventually("the contact is asked to look") { notifier.messages(.sosSilenceContacts).first }
             #expect(asked.recipient.phone == EmergencyContact.berta.telephone && asked.channels.isSuperset(of: [.sms, .call]))
-            await next.stop()
-            await notifier.close()
         }
     }
 
@@ -77,9 +69,8 @@ struct AutonomyStories {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
             let settings = ["TRACKME_SOS_DISPATCH_AT_S": "4.9"]
-            let anna = PersonID.random()
             let first = try await stage.start(settings)
-            try await stage.subscribe(anna)
+            let anna = try await stage.subscriber()
             await first.stop()
             let lost = try StoredFolder(stage.folder.appendingPathComponent("\(Peer.sosDispatcher)"))
 
@@ -93,7 +84,7 @@ struct AutonomyStories {
             // None of it had got to the disk.
             try lost.restore()
 
-            let third = try await stage.start(settings)
+            try await stage.start(settings)
             let reply = try await eventually("it is judged again") {
                 let reply = try? await stage.question(AnswerPrompt(person: anna, answer: .fine))
                 return reply?.emergency == emergency ? reply : nil
@@ -102,7 +93,6 @@ struct AutonomyStories {
             #expect(cancel.id == "\(emergency)-1" && cancel.message?.references == ["\(emergency)-0"])
             // Unless the machine was so slow that it had called again.
             if !reply.alreadyDispatched { #expect(try await stage.timeline(emergency).contains("muted"), "nobody here knew") }
-            await third.stop()
         }
     }
 
@@ -111,21 +101,18 @@ struct AutonomyStories {
     )
     func receivedMeanwhile() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let anna = PersonID.random()
-            let before = try await stage.start()
-            try await stage.subscribe(anna)
+        try await Stage.playStarted(desk) { stage, before in
+            let anna = try await stage.subscriber()
             await before.stop()
             let received = Timestamp.now
             try await stage.ingest.say(anna, [Sample(type: .heartRate, at: received, value: 31)], receivedAt: received)
-            let after = try await stage.start()
+            try await stage.start()
             let started = Timestamp.now
             try await eventually("the call", isTrue: { !desk.receipts.isEmpty })
             let emergency = try #require(try await stage.question(ListEmergencies(person: anna, limit: 1)).emergencies.first)
             #expect(emergency.t0 == received)
             // Counted from the start it would be 3.5 s after it. A start that takes longer than that calls at once.
             #expect(try #require(emergency.dispatchedAt) < max(received + .milliseconds(3600), started + .milliseconds(2500)))
-            await after.stop()
         }
     }
 
@@ -134,8 +121,7 @@ struct AutonomyStories {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
             let dispatcher = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
-            let anna = PersonID.random()
-            try await stage.subscribe(anna)
+            let anna = try await stage.subscriber()
             try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 31)])
             try await eventually("the alert") {
                 let reply = try? await stage.question(AnswerPrompt(person: anna, answer: .fine))

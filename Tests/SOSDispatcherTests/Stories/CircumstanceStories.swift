@@ -23,14 +23,9 @@ private final class Listener: SupervisionEventConsumer {
 
 @Suite("Circumstances, whole service")
 struct CircumstanceStories {
-    private static func standing(_ person: PersonID, _ stage: Stage) async throws -> String? {
-        try await stage.question(ReadSupervision(person: person)).standing
-    }
-
     @Test("SOS-27, SOS-28: on charge is shown as such, also after a restart; a phone that measures nothing vital goes on charge unnoticed")
     func charging() async throws {
-        try await Stage.play { stage in
-            let before = try await stage.start()
+        try await Stage.playStarted { stage, before in
             let listener = Listener()
             before.parts.supervision.events.add(listener)
             let (person, watch, phone) = (PersonID.random(), DeviceID.random(), DeviceID.random())
@@ -39,17 +34,16 @@ struct CircumstanceStories {
                 DeviceState(device: phone, person: person, active: true, intervalMs: nil, charging: true, vital: false))
             try await stage.ingest.say(DeviceState(device: watch, person: person, active: true, intervalMs: 1000))
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 70)])
-            #expect(try await Self.standing(person, stage) == "monitoring")
+            #expect(try await stage.standing(person) == "monitoring")
             try await stage.ingest.say(DeviceState(device: watch, person: person, active: true, intervalMs: 1000, charging: true))
-            try await eventually("charging is shown", isTrue: { try await Self.standing(person, stage) == "charging" })
+            try await eventually("charging is shown", isTrue: { try await stage.standing(person) == "charging" })
             try await eventually("and told", isTrue: { listener.kinds == [.subscribed, .charging] })
             await before.stop()
-            let dispatcher = try await stage.start()
-            #expect(try await Self.standing(person, stage) == "charging")
+            try await stage.start()
+            #expect(try await stage.standing(person) == "charging")
             try await stage.ingest.say(DeviceState(device: watch, person: person, active: true, intervalMs: 1000))
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 71)])
-            try await eventually("it is worn again", isTrue: { try await Self.standing(person, stage) == "monitoring" })
-            await dispatcher.stop()
+            try await eventually("it is worn again", isTrue: { try await stage.standing(person) == "monitoring" })
         }
     }
 
@@ -62,8 +56,7 @@ struct CircumstanceStories {
             let dispatcher = try await stage.start(settings)
             let listener = Listener()
             dispatcher.parts.supervision.events.add(listener)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             let heard = Timestamp.now
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: heard, value: 70)])
             try await eventually("the call", within: .seconds(60), isTrue: { listener.kinds.contains(.dispatched) })
@@ -73,7 +66,6 @@ struct CircumstanceStories {
             let known = try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.map(\.emergency)
             #expect(known == [emergency])
             #expect(try await stage.timeline(emergency).prefix(3) == ["alerted", "confirmed", "dispatched"])
-            await dispatcher.stop()
         }
     }
 
@@ -85,8 +77,7 @@ struct CircumstanceStories {
             let listener = Listener()
             let supervision = dispatcher.parts.supervision
             supervision.events.add(listener)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             await stage.ingest.close()
             let due = try await eventually("the contacts' turn", within: .seconds(60)) {
                 await supervision.people[person]?.subscriber.supervision.contactsDue
@@ -97,33 +88,27 @@ struct CircumstanceStories {
                     await (supervision.people[person]?.subscriber.supervision.contactsDue).map { $0 > due } ?? false
                 })
             #expect(listener.kinds == [.subscribed, .signalLost])
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-23: shaking is told to whoever alerts the contacts, for subscribers who switched it on")
     func shaking() async throws {
-        try await Stage.play { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted { stage, dispatcher in
             let listener = Listener()
             dispatcher.parts.supervision.events.add(listener)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await dispatcher.parts.supervision.prefer(SupervisionPreferences(shaking: true), of: person)
             let felt = Timestamp.now
             try await stage.ingest.say(person, [Sample(type: .shaking, at: felt, value: 9)])
             try await eventually("the alarm", isTrue: { listener.kinds == [.subscribed, .shakingAlarm] })
             #expect(listener.all.last?.since == felt && listener.all.last?.emergency == nil)
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-07: personalised bounds are in force through a restart, and the emergency they make is told with its id in order")
     func personalised() async throws {
-        try await Stage.play { stage in
-            let before = try await stage.start()
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+        try await Stage.playStarted { stage, before in
+            let person = try await stage.subscriber()
             // Whoever joins is fitted at once: here to nothing, which must not come after what is set now.
             try await eventually("the first fit", isTrue: { await before.parts.supervision.subscriber(of: person)?.fit != nil })
             var fit = PersonalFit([:], defaults: [:], rules: PersonalRules(), at: .now)
@@ -136,20 +121,17 @@ struct CircumstanceStories {
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 95)])
             try await eventually("the call", within: .seconds(60), isTrue: { listener.kinds == [.opened, .confirmed, .dispatched] })
             #expect(Set(listener.all.map(\.emergency)).count == 1 && listener.all.allSatisfy { $0.emergency != nil })
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-28: an emergency that runs when a process begins is told to those who may have missed it")
     func goesOn() async throws {
-        try await Stage.play { stage in
-            let before = try await stage.start()
+        try await Stage.playStarted { stage, before in
             let emergency = try await stage.callForHelp(.random())
             await before.stop()
             let dispatcher = try await stage.start()
             let known = await dispatcher.parts.supervision.running()
             #expect(known.map(\.kind) == [.goesOn] && known.map(\.emergency) == [emergency])
-            await dispatcher.stop()
         }
     }
 }

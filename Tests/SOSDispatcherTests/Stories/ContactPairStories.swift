@@ -16,8 +16,7 @@ struct ContactPairStories {
     private static func call(
         _ stage: Stage, _ dispatchers: Stage.Dispatcher...
     ) async throws -> EmergencyID {
-        let anna = PersonID.random()
-        try await stage.subscribe(anna)
+        let anna = try await stage.subscriber()
         await dispatchers[0].parts.supervision.name([.berta, .carlo], nil, of: anna)
         try await eventually("both know the contacts") {
             for dispatcher in dispatchers {
@@ -39,9 +38,8 @@ struct ContactPairStories {
 
     @Test("SOS-22, SOS-28: nobody has answered and the first is down: the second calls on down the list, where the first left off")
     func callsOn() async throws {
-        let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let notifier = try await TalkingNotifier(in: stage.folder)
+        try await Stage.play(Desk(.silent)) { stage in
+            let notifier = try await stage.notifier()
             let first = try await stage.start(Self.pace)
             let second = try await stage.start(Self.pace, role: .second)
             let emergency = try await Self.call(stage, first, second)
@@ -61,17 +59,13 @@ struct ContactPairStories {
             try await eventually("the first knows") { await back.alarm(emergency)?.contacts.first?.answer == .onMyWay }
             #expect(await back.nextCall(emergency) == nil)
             #expect(try await stage.timeline(emergency).contains("contact-answered"))
-            await second.stop()
-            await back.stop()
-            await notifier.close()
         }
     }
 
     @Test("SOS-22, SOS-28: somebody has answered at the first: the second calls nobody when the first is down, across its own restart too")
     func keepsQuiet() async throws {
-        let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let notifier = try await TalkingNotifier(in: stage.folder)
+        try await Stage.play(Desk(.silent)) { stage in
+            let notifier = try await stage.notifier()
             let first = try await stage.start(Self.pace)
             let second = try await stage.start(Self.pace, role: .second)
             let emergency = try await Self.call(stage, first, second)
@@ -98,8 +92,6 @@ struct ContactPairStories {
             // One "on scene" is told to the other once, whichever dispatcher says it.
             try await eventually("the other hears of it") { !notifier.messages(.sosContactInformed).isEmpty }
             #expect(notifier.messages(.sosContactInformed).map(\.recipient.phone) == ["+39333000002"])
-            await again.stop()
-            await notifier.close()
         }
     }
 }

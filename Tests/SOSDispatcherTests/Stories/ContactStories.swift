@@ -17,8 +17,7 @@ struct ContactStories {
 
     /// Anna, watched, with two contacts and a known place.
     private func subscribe(_ stage: Stage, _ dispatcher: Stage.Dispatcher) async throws -> PersonID {
-        let anna = PersonID.random()
-        try await stage.subscribe(anna)
+        let anna = try await stage.subscriber()
         await dispatcher.parts.supervision.name([.berta, .carlo], Self.card, of: anna)
         try await stage.ingest.say(
             anna, [Sample(type: .position, at: .now, value: nil, position: Position(latitude: 45.4642, longitude: 9.19))])
@@ -35,9 +34,8 @@ struct ContactStories {
         "SOS-22: at the call every contact gets a text and a call with name, time, place and a link of their own; one on the way is told to the other; a false alarm to both"
     )
     func wholeAlarm() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let notifier = try await TalkingNotifier(in: stage.folder)
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
+            let notifier = try await stage.notifier()
             let dispatcher = try await stage.start()
             let anna = try await subscribe(stage, dispatcher)
             let emergency = try await callForHelp(stage, anna)
@@ -84,16 +82,13 @@ struct ContactStories {
             #expect(!closed.text.contains("45.46420") && !closed.text.contains("<button"), "where she is is nobody's business any more")
             let timeline = try await stage.timeline(emergency)
             #expect(timeline.contains("contacts-alerted") && timeline.count { $0 == "contact-answered" } == 1)
-            await dispatcher.stop()
-            await notifier.close()
         }
     }
 
     @Test("SOS-22: a contact who cannot be reached is shown in the timeline, the others are told all the same")
     func unreached() async throws {
-        let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let notifier = try await TalkingNotifier(in: stage.folder)
+        try await Stage.play(Desk(.silent)) { stage in
+            let notifier = try await stage.notifier()
             let dispatcher = try await stage.start()
             let anna = try await subscribe(stage, dispatcher)
             let emergency = try await callForHelp(stage, anna)
@@ -109,16 +104,13 @@ struct ContactStories {
             }
             #expect(step.detail == "contact 1, alert by call: number-refused" && step.actor == "notifier")
             #expect(try await stage.question(VerifyAudit()).firstBroken == nil)
-            await dispatcher.stop()
-            await notifier.close()
         }
     }
 
     @Test("while nobody is on the way the contacts are called again down the list")
     func calledAgain() async throws {
-        let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let notifier = try await TalkingNotifier(in: stage.folder)
+        try await Stage.play(Desk(.silent)) { stage in
+            let notifier = try await stage.notifier()
             let dispatcher = try await stage.start(["TRACKME_SOS_CONTACT_CALL_S": "1"])
             let anna = try await subscribe(stage, dispatcher)
             _ = try await callForHelp(stage, anna)
@@ -129,8 +121,6 @@ struct ContactStories {
             #expect(calls.prefix(2).map(\.recipient.phone) == ["+39333000001", "+39333000002"])
             let path = try #require(calls.first?.path)
             #expect(try await Visitor(of: dispatcher).press("on-scene", at: path).status == 303)
-            await dispatcher.stop()
-            await notifier.close()
         }
     }
 
@@ -138,8 +128,7 @@ struct ContactStories {
         "SOS-28: messages wait for a notifier that is away; a dispatcher that died before it told anybody tells them after the restart, and nobody twice"
     )
     func restarts() async throws {
-        let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
+        try await Stage.play(Desk(.silent)) { stage in
             var dispatcher = try await stage.start()
             let anna = try await subscribe(stage, dispatcher)
             _ = try await callForHelp(stage, anna)
@@ -153,7 +142,7 @@ struct ContactStories {
             }
             await dispatcher.stop()
             dispatcher = try await stage.start()
-            let notifier = try await TalkingNotifier(in: stage.folder)
+            let notifier = try await stage.notifier()
             let alerts = try await eventually("both are told") {
                 let alerts = notifier.messages(.sosContactAlert)
                 return alerts.count == 2 ? alerts : nil
@@ -166,8 +155,6 @@ struct ContactStories {
             let visitor = await Visitor(of: dispatcher)
             #expect(try await visitor.open(path).text.contains("You said: cannot help"), "answers survive")
             #expect(notifier.messages(.sosContactAlert).count == 2)
-            await dispatcher.stop()
-            await notifier.close()
         }
     }
 
@@ -175,7 +162,7 @@ struct ContactStories {
     func shaking() async throws {
         let desk = Desk(.silent)
         try await Stage.play(desk) { stage in
-            let notifier = try await TalkingNotifier(in: stage.folder)
+            let notifier = try await stage.notifier()
             let dispatcher = try await stage.start()
             let anna = try await subscribe(stage, dispatcher)
             try await dispatcher.parts.supervision.prefer(SupervisionPreferences(shaking: true), of: anna)
@@ -193,16 +180,13 @@ struct ContactStories {
             _ = try await dispatcher.parts.people.prompts.answer(.falseAlarm, by: anna)
             try await eventually("both hear that it was nothing") { notifier.messages(.sosContactFalseAlarm).count == 2 }
             #expect(desk.receipts.isEmpty)
-            await dispatcher.stop()
-            await notifier.close()
         }
     }
 
     @Test("SOS-25: a long silence is told to the contacts, and a sign of life ends it")
     func silence() async throws {
-        let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let notifier = try await TalkingNotifier(in: stage.folder)
+        try await Stage.play(Desk(.silent)) { stage in
+            let notifier = try await stage.notifier()
             let dispatcher = try await stage.start()
             let anna = try await subscribe(stage, dispatcher)
             let began = Timestamp.now
@@ -221,16 +205,12 @@ struct ContactStories {
             await dispatcher.parts.people.contacts.follow([SupervisionEvent(person: anna, kind: .signalReturned, at: .now)])
             #expect(try await visitor.open(path).text.contains("gives signals again"))
             #expect(notifier.messages(.sosContactFalseAlarm).isEmpty)
-            await dispatcher.stop()
-            await notifier.close()
         }
     }
 
     @Test("ACC-29: nothing about contacts is readable in the file, and erasure leaves nothing of them")
     func sealedAndErased() async throws {
-        let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(Desk(.silent)) { stage, dispatcher in
             let anna = try await subscribe(stage, dispatcher)
             _ = try await callForHelp(stage, anna)
             let database = dispatcher.parts.store.store
@@ -256,7 +236,6 @@ struct ContactStories {
                 }
             }
             #expect(left == 0)
-            await dispatcher.stop()
         }
     }
 }

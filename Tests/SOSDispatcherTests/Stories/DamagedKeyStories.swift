@@ -50,7 +50,6 @@ struct DamagedKeyStories {
             #expect(try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.count == 1)
             _ = try await stage.question(AnswerPrompt(person: person, answer: .falseAlarm))
             try await eventually("it is called off") { desk.receipts.contains { $0.id == "\(emergency)-2" } }
-            await dispatcher.stop()
         }
     }
 
@@ -83,7 +82,6 @@ struct DamagedKeyStories {
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM every_line WHERE ended IS NULL")
             }
             #expect(waiting == 0)
-            await dispatcher.stop()
         }
     }
 
@@ -108,7 +106,6 @@ struct DamagedKeyStories {
             #expect(await supervision.hear([.settings(told)], []) == [person])
             let running = try #require(machine.state.episode)
             #expect(await supervision.subscriber(of: person)?.supervision.episode?.trigger == running.trigger)
-            await dispatcher.stop()
         }
     }
 
@@ -142,8 +139,6 @@ struct DamagedKeyStories {
             #expect(
                 await second.parts.supervision.subscriber(of: person)?.supervision.own == [.heartRate: Bounds(low: 50, high: nil)],
                 "the default bounds of the other side have not taken the place of the person's")
-            await first.stop()
-            await second.stop()
         }
     }
 }

@@ -76,7 +76,6 @@ struct DamagedSecretStories {
             for file in places.map(\.original) + [broken] {
                 #expect(remarks.contains { $0.contains(file.path) }, "\(remarks)")
             }
-            await dispatcher.stop()
         }
     }
 }

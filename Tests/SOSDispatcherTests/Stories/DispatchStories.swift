@@ -20,10 +20,8 @@ struct DispatchStories {
     @Test("R6, SOS-41: 13.0 s from the first try of the upload were reported as 3514 ms: timeline and message name the first try as well")
     func firstTry() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+        try await Stage.playStarted(desk) { stage, _ in
+            let person = try await stage.subscriber()
             let received = Timestamp(milliseconds: Timestamp.now.milliseconds)
             let tried = received - .milliseconds(9486)
             try await stage.ingest.say(
@@ -34,17 +32,14 @@ struct DispatchStories {
             let steps = try await stage.question(ReadTimeline(emergency: emergency)).steps
             #expect(steps.first?.event == "first-tried" && steps.first?.at == tried)
             #expect(steps.contains { $0.event == "alerted" && $0.at >= received - Self.rounding })
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-15, SOS-16, INV-22: a heart that fails is called for at t0 + 3.5 s and acknowledged in the response")
     func acknowledgedInResponse() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+        try await Stage.playStarted(desk) { stage, _ in
+            let person = try await stage.subscriber()
             let t0 = Timestamp.now
             try await stage.ingest.say(
                 person, [Sample(type: .heartRate, at: t0, value: 31, position: Position(latitude: 45.5, longitude: 9.25))], receivedAt: t0)
@@ -61,15 +56,13 @@ struct DispatchStories {
                     "alerted", "confirmed", "dispatched", "acknowledged",
                 ])
             #expect(desk.receipts.count == 1)
-            await dispatcher.stop()
         }
     }
 
     @Test("The webhook is signed with v1 and v1a over the stored bytes, and the public key is at /sos/v1/keys")
     func signatures() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(desk) { stage, dispatcher in
             _ = try await stage.callForHelp(.random())
             let receipt = try await eventually("the call") { desk.receipts.first }
             let keys = try await Self.get("/sos/v1/keys", of: dispatcher)
@@ -81,15 +74,13 @@ struct DispatchStories {
             #expect(receipt.signatures.split(separator: " ").map { $0.prefix { $0 != "," } } == ["v1", "v1a"])
             try signature.verify(body: receipt.body, secrets: [secret], now: .now)
             try signature.verify(body: receipt.body, keys: [verifying], now: .now)
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-19: a bare 2xx is no acknowledgement: the same bytes come again under the same id, until one is posted")
     func bareSuccess() async throws {
         let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(desk) { stage, dispatcher in
             let emergency = try await stage.callForHelp(.random())
             try await eventually("repeats") { desk.receipts.count >= 4 }
             #expect(Set(desk.receipts.map(\.id)) == ["\(emergency)-0"])
@@ -107,7 +98,6 @@ struct DispatchStories {
             for _ in 0..<2 { #expect(try await Self.post(path, body, of: dispatcher).status == 200) }
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
             #expect(try await stage.timeline(emergency).count { $0 == "acknowledged" } == 1)
-            await dispatcher.stop()
         }
     }
 
@@ -115,7 +105,7 @@ struct DispatchStories {
     func notBelieved() async throws {
         let desk = Desk(.forges)
         try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
+            try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
             let emergency = try await stage.callForHelp(.random())
             for manner in [Desk.Manner.unsigned, .confuses, .fails(500), .fails(302), .acknowledges(.rejected)] {
                 let seen = desk.receipts.count
@@ -127,7 +117,6 @@ struct DispatchStories {
             #expect(try await stage.state(emergency) == "dispatching")
             desk.become(.acknowledges(.duplicate))
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
-            await dispatcher.stop()
         }
     }
 
@@ -151,17 +140,14 @@ struct DispatchStories {
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
             #expect(Set(desk.receipts.map(\.id)) == ["\(emergency)-0"])
             #expect(Set(desk.receipts.map(\.body)).count == 1)
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-21: after the acknowledgement a false alarm sends a cancellation with the same reference, which is acknowledged too")
     func cancelled() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
-            let person = PersonID.random()
-            let emergency = try await stage.callForHelp(person)
+        try await Stage.playStarted(desk) { stage, _ in
+            let (person, emergency) = try await stage.caller()
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
             desk.become(.silent)
             let reply = try await stage.question(AnswerPrompt(person: person, answer: .falseAlarm))
@@ -174,36 +160,28 @@ struct DispatchStories {
             #expect(try await stage.state(emergency) == "stood-down")
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 75)])
             try await eventually("the end") { try await stage.state(emergency) == "closed" }
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-14: I am fine in time calls nobody")
     func fine() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+        try await Stage.playStarted(desk) { stage, _ in
+            let person = try await stage.subscriber()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
-            let emergency = try await eventually("the alert") {
-                try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first?.emergency
-            }
+            let emergency = try await stage.emergency(of: person)
             #expect(try await stage.question(AnswerPrompt(person: person, answer: .fine)).emergency == emergency)
             #expect(try await stage.state(emergency) == "muted")
             #expect(try await stage.timeline(emergency) == ["alerted", "muted"])
             #expect(desk.receipts.isEmpty)
-            await dispatcher.stop()
         }
     }
 
     @Test("A call does not wait for a disk that does not answer, and what it did is stored when the disk is back")
     func sickDisk() async throws {
         let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+        try await Stage.playStarted(desk) { stage, dispatcher in
+            let person = try await stage.subscriber()
             let disk = DispatchSemaphore(value: 0)
             let stuck = Task { try await dispatcher.parts.store.store.write { _ in disk.wait() } }
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
@@ -215,30 +193,25 @@ struct DispatchStories {
             desk.become(.acknowledges(.accepted))
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
             #expect(Set(desk.receipts.map(\.body)).count == 1)
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-19: a slow desk is heard: attempts go on, and the answer to an early one still counts")
     func slowDesk() async throws {
         let desk = Desk(.slow(4))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(desk) { stage, _ in
             let emergency = try await stage.callForHelp(.random())
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
             #expect(desk.receipts.count >= 4)
             #expect(Set(desk.receipts.map(\.body)).count == 1)
-            await dispatcher.stop()
         }
     }
 
     @Test("A late acknowledgement of something that has ended long ago is taken again and changes nothing")
     func lateAcknowledgement() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
-            let person = PersonID.random()
-            let emergency = try await stage.callForHelp(person)
+        try await Stage.playStarted(desk) { stage, dispatcher in
+            let (person, emergency) = try await stage.caller()
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
             desk.become(.silent)
             _ = try await stage.question(AnswerPrompt(person: person, answer: .fine))
@@ -247,7 +220,6 @@ struct DispatchStories {
             #expect(try await Self.post(path, Desk.body("\(emergency)-0", .accepted), of: dispatcher).status == 200)
             #expect(try await stage.state(emergency) == "stood-down")
             #expect(try await stage.timeline(emergency).count { $0 == "acknowledged" } == 1)
-            await dispatcher.stop()
         }
     }
 

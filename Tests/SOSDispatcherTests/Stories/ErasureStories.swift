@@ -82,31 +82,26 @@ struct ErasureStories {
             #expect(try await rows(of: anna, in: dispatcher).isEmpty)
             await #expect(throws: Failure.self) { try await stage.subscribe(anna) }
             #expect(try await stage.question(VerifyAudit()).firstBroken == nil)
-            await dispatcher.stop()
         }
     }
 
     @Test("ACC-31: an emergency that nobody ends does not keep an account for ever")
     func patience() async throws {
-        let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
+        try await Stage.play(Desk(.silent)) { stage in
             let anna = PersonID.random()
             let dispatcher = try await stage.start()
             _ = try await stage.callForHelp(anna)
             let longAgo = Timestamp.now - SOSDispatcherErasure.longestWait - .seconds(1)
             _ = try await erase(.account, of: anna, in: dispatcher, at: longAgo)
             #expect(try await rows(of: anna, in: dispatcher).isEmpty)
-            await dispatcher.stop()
         }
     }
 
     @Test("ACC-29, SOS-28: with the data alone erased the person is watched on, by their own bounds, also after a restart")
     func dataOnly() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let anna = PersonID.random()
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
             var dispatcher = try await stage.start()
-            try await stage.subscribe(anna, bounds: ["heart-rate": Bounds(low: 40, high: 100)])
+            let anna = try await stage.subscriber(bounds: ["heart-rate": Bounds(low: 40, high: 100)])
             let place = Position(latitude: 45.4642, longitude: 9.19)
             let running = dispatcher
             try await stage.ingest.say(anna, [Sample(type: .position, at: .now, value: nil, position: place)])
@@ -123,7 +118,6 @@ struct ErasureStories {
             try await eventually("the alert") {
                 try await !stage.question(ListEmergencies(person: anna, limit: 1)).emergencies.isEmpty
             }
-            await dispatcher.stop()
         }
     }
 }

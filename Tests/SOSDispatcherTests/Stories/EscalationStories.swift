@@ -40,8 +40,7 @@ struct EscalationStories {
         try await Stage.play(next, and: silent) { stage in
             var dispatcher = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
             try await Self.register(stage, "milan", 30, silent)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             let emergency = try await Self.call(stage, person)
             let receipt = try await eventually("the next one is called as well") { next.receipts.first }
             let first = try await eventually("the first is called") { silent.receipts.first }
@@ -80,7 +79,6 @@ struct EscalationStories {
             #expect(steps.contains("released") && steps.count { $0 == "acknowledged" } == 1)
             #expect(!next.receipts.contains { $0.id == release.id })
             #expect(try await stage.question(VerifyAudit()).firstBroken == nil)
-            await dispatcher.stop()
         }
     }
 
@@ -95,8 +93,7 @@ struct EscalationStories {
             let second = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"], role: .second, lead: .seconds(1))
             try await Self.register(stage, "milan", 30, silent)
             try await eventually("the second knows both") { await second.parts.dispatcher.registry.integrator("milan") != nil }
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
             let emergency = try await Self.call(stage, person)
             try await eventually("the next one is called as well") { !next.receipts.isEmpty }
@@ -121,7 +118,6 @@ struct EscalationStories {
             silent.become(.acknowledges(.accepted))
             try await eventually("its acknowledgement") { try await stage.timeline(emergency).contains("release-acknowledged") }
             #expect(!next.receipts.contains { $0.id == release.id })
-            await back.stop()
         }
     }
 
@@ -130,15 +126,11 @@ struct EscalationStories {
     )
     func worse() async throws {
         let (taker, next) = (Desk(.acknowledges(.accepted)), Desk(.acknowledges(.accepted)))
-        try await Stage.play(next, and: taker) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(next, and: taker) { stage, _ in
             try await Self.register(stage, "milan", 30, taker)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 125, position: Self.milan)])
-            let emergency = try await eventually("the alert") {
-                try await stage.question(ListEmergencies(person: person, limit: 1)).emergencies.first?.emergency
-            }
+            let emergency = try await stage.emergency(of: person)
             _ = try await stage.question(AnswerPrompt(person: person, answer: .help))
             try await eventually("it is taken") { try await stage.state(emergency) == "dispatched" }
             taker.become(.silent)
@@ -161,7 +153,6 @@ struct EscalationStories {
             #expect(!taker.receipts.contains { $0.message?.msgType == .cancel }, "who goes is not released")
             #expect(taker.receipts.count { $0.id == "\(emergency)-0" } == 1, "nor called again")
             #expect(try await stage.state(emergency) == "dispatched")
-            await dispatcher.stop()
         }
     }
 }

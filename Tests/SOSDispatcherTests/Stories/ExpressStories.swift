@@ -18,10 +18,8 @@ struct ExpressStories {
     @Test("P6, SOS-10: a provisional critical entry opens the emergency at once; the stored fact finds the same one, and one call goes out")
     func sameEmergency() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+        try await Stage.playStarted(desk) { stage, dispatcher in
+            let person = try await stage.subscriber()
             let at = Timestamp.now
             try stage.ingest.say(provisionally: person, [heart(31, at: at)], receivedAt: at)
             let early = try await eventually("the alert") {
@@ -38,7 +36,6 @@ struct ExpressStories {
             #expect(try await stage.timeline(early.emergency).count { $0 == "alerted" } == 1)
             // The value counts once in what the emergency service is told.
             #expect(await dispatcher.parts.supervision.people[person]?.subscriber.course.readings[.heartRate]?.count == 1)
-            await dispatcher.stop()
         }
     }
 
@@ -47,8 +44,7 @@ struct ExpressStories {
     )
     func judgedOnce() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(desk) { stage, dispatcher in
             let (person, other) = (PersonID.random(), PersonID.random())
             for person in [person, other] { try await stage.subscribe(person) }
             let at = Timestamp.now
@@ -71,16 +67,13 @@ struct ExpressStories {
             // What had failed before is over by the same upload.
             #expect(try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.map(\.state) == ["transient"])
             #expect(Set(desk.receipts.compactMap { $0.message?.emergencyId }).count == 1)
-            await dispatcher.stop()
         }
     }
 
     @Test("A provisional fact moves no position: a dispatcher that was killed hears the stored one again, and it is the same emergency")
     func noPosition() async throws {
-        try await Stage.play { stage in
-            let person = PersonID.random()
-            let dispatcher = try await stage.start()
-            try await stage.subscribe(person)
+        try await Stage.playStarted { stage, dispatcher in
+            let person = try await stage.subscriber()
             let before = try await dispatcher.parts.store.store.read { try ConsumerPositions().load($0) }
             let at = Timestamp.now
             try stage.ingest.say(provisionally: person, [heart(31, at: at)], receivedAt: at)
@@ -98,7 +91,6 @@ struct ExpressStories {
             }
             let listed = try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies
             #expect(listed.map(\.emergency) == [early.emergency])
-            await again.stop()
         }
     }
 
@@ -111,10 +103,8 @@ struct ExpressStories {
 
     @Test("SOS-11: a critical entry that is sent again after the values are back in range alerts nobody")
     func sentAgain() async throws {
-        try await Stage.play { stage in
-            let dispatcher = try await stage.start()
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+        try await Stage.playStarted { stage, dispatcher in
+            let person = try await stage.subscriber()
             let first = Timestamp.now - .seconds(2)
             try await stage.ingest.say(person, [heart(31, at: first)], receivedAt: first)
             try await stage.ingest.say(person, [heart(60, at: first + .seconds(1))], receivedAt: first + .seconds(1))
@@ -129,7 +119,6 @@ struct ExpressStories {
             }
             #expect(try await stage.timeline(emergency.emergency).count { $0 == "alerted" } == 1)
             #expect(try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.count == 1)
-            await dispatcher.stop()
         }
     }
 }

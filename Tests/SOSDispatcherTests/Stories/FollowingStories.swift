@@ -34,8 +34,7 @@ struct FollowingStories {
         "S7: after a passing fault of the store an old pause was heard again, with false rows in the audit: devices go on from the stored positions"
     )
     func devices() async throws {
-        try await Stage.play { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted { stage, dispatcher in
             let (person, device) = (PersonID.random(), DeviceID.random())
             try await stage.subscribe(person)
             for paused in [true, false] {
@@ -58,7 +57,6 @@ struct FollowingStories {
             try await eventually("it is noted", isTrue: { try await Self.pauses(stage) >= 3 })
             #expect(try await Self.pauses(stage) == 3, "two and this one: none was made up")
             #expect(try await stage.question(VerifyAudit()).firstBroken == nil)
-            await dispatcher.stop()
         }
     }
 }

@@ -72,7 +72,7 @@ struct HardFailureStories {
     func secondAddress(first: First) async throws {
         let (failing, second, control) = (Desk(first.manner), Desk(.acknowledges(.accepted)), Desk(.acknowledges(.accepted)))
         try await Stage.play(control, and: failing, second) { stage in
-            let notifier = try await TalkingNotifier(in: stage.folder)
+            let notifier = try await stage.notifier()
             // What is on its way when somebody has spoken is given up, and the text's way is long where the notifier was never asked before.
             let speaks = first == .rejects ? failing : second
             speaks.answers { !notifier.messages(.sosDispatch).isEmpty }
@@ -110,8 +110,7 @@ struct HardFailureStories {
     func nextService(first: First?) async throws {
         let (failing, next) = (Desk(first?.manner ?? .acknowledges(.rejected)), Desk(.acknowledges(.accepted)))
         let control = Desk(.acknowledges(.accepted))
-        try await Stage.play(control, and: failing, next) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(control, and: failing, next) { stage, _ in
             try await Self.register(stage, "milan", 30, first?.url(failing) ?? failing.address, failing)
             try await Self.register(stage, "north", 300, next.address, next)
             let (person, other) = (PersonID.random(), PersonID.random())
@@ -126,7 +125,6 @@ struct HardFailureStories {
             let after = try #require(emergency.acknowledgedAt) - emergency.t0
             #expect(after < Self.bound + overhead * 2, "\(after), this machine's overhead \(overhead)")
             #expect(try await stage.timeline(emergency.emergency).contains(first == nil ? "passed-on" : "called-in-addition"))
-            await dispatcher.stop()
         }
     }
 
@@ -149,8 +147,7 @@ struct HardFailureStories {
             let second = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"], role: .second, lead: .seconds(1))
             try await Self.register(stage, "milan", 30, silent.address, silent)
             try await eventually("the second knows both") { await second.parts.dispatcher.registry.integrator("milan") != nil }
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: Self.milan)])
             let emergency = try await stage.askForHelp(person)
@@ -174,8 +171,6 @@ struct HardFailureStories {
             for place in [first, second] {
                 try await eventually("both know who has it") { try await place.parts.store.emergency(emergency)?.state == .dispatched }
             }
-            await first.stop()
-            await second.stop()
         }
     }
 
@@ -183,10 +178,9 @@ struct HardFailureStories {
     func rejectedByAll() async throws {
         let (one, other) = (Desk(.acknowledges(.rejected)), Desk(.acknowledges(.rejected)))
         try await Stage.play(other, and: one) { stage in
-            let dispatcher = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
+            try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
             try await Self.register(stage, "milan", 30, one.address, one)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: Self.milan)])
             let emergency = try await stage.askForHelp(person)
             try await eventually("both are asked again and again") { one.receipts.count >= 3 && other.receipts.count >= 3 }
@@ -198,7 +192,6 @@ struct HardFailureStories {
             try await eventually("it is taken") { try await stage.state(emergency) == "dispatched" }
             let steps = try await stage.timeline(emergency)
             #expect(steps.contains("refused-by-all") && steps.contains("asked-again"))
-            await dispatcher.stop()
         }
     }
 
@@ -210,8 +203,7 @@ struct HardFailureStories {
         try await Stage.play(taker, and: dead) { stage in
             let dispatcher = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "1"])
             try await Self.register(stage, "milan", 30, dead.address, dead)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: Self.milan)])
             let emergency = try await stage.askForHelp(person)
             try await eventually("the next one is called as well") { !taker.receipts.isEmpty }
@@ -231,18 +223,15 @@ struct HardFailureStories {
             try await eventually("it is given up") { try await stage.timeline(emergency).contains("given-up") }
             #expect(await dispatcher.parts.dispatcher.works[emergency]?.file.lines["milan"]?.current == nil)
             #expect(try await stage.timeline(emergency).count { $0 == "given-up" } == 1)
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-40: a cancellation that nobody answers ends 24 h after it was made, with an entry of the audit; an alert never ends")
     func endsAfterADay() async throws {
         let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(desk) { stage, dispatcher in
             let parts = dispatcher.parts
-            let person = PersonID.random()
-            let emergency = try await stage.callForHelp(person)
+            let (person, emergency) = try await stage.caller()
             let alert = SOSDispatcher.MessageID(emergency: emergency, sequence: 0)
             await parts.dispatcher.age(alert, with: Integrator.configuredID, by: DispatchOutbox.givenUpAfter * 2)
             let attempts = desk.receipts.count
@@ -257,7 +246,6 @@ struct HardFailureStories {
             await parts.dispatcher.age(cancel, with: Integrator.configuredID, by: .seconds(61))
             try await eventually("it is given up") { try await stage.timeline(emergency).contains("given-up") }
             #expect(await parts.dispatcher.works[emergency]?.file.lines[Integrator.configuredID]?.current == nil)
-            await dispatcher.stop()
         }
     }
 }

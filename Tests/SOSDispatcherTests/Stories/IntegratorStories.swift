@@ -25,7 +25,7 @@ struct IntegratorStories {
         private let taken = Mutex<[SendMessage]>([])
 
         init(_ folder: URL) async throws {
-            runtime = try Stage.runtime(.notifier, folder, [:])
+            runtime = try Harness(folder).runtime(.notifier, under: [:])
             var methods = Methods()
             methods.on(SendMessage.self) { [self] request, _ in
                 taken.withLock { $0.append(request) }
@@ -81,8 +81,7 @@ struct IntegratorStories {
     @Test("SOS-17: the call goes to the one in whose area the person is, and to the one of the settings where there is no place")
     func byPlace() async throws {
         let (everywhere, local) = (Desk(.acknowledges(.accepted)), Desk(.acknowledges(.accepted)))
-        try await Stage.play(everywhere, and: local) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(everywhere, and: local) { stage, _ in
             try await register(stage, IntegratorSettings(name: "milan", area: Self.around, url: local.address), local)
             let here = try await call(stage, .random())
             try await eventually("the acknowledgement of Milan") { try await stage.state(here) == "dispatched" }
@@ -90,7 +89,6 @@ struct IntegratorStories {
             let nowhere = try await call(stage, .random(), at: nil)
             try await eventually("the other acknowledgement") { try await stage.state(nowhere) == "dispatched" }
             #expect(everywhere.receipts.map(\.message?.emergencyId) == ["\(nowhere)"] && local.receipts.count == 1)
-            await dispatcher.stop()
         }
     }
 
@@ -120,7 +118,6 @@ struct IntegratorStories {
             #expect(everywhere.receipts.isEmpty)
             let list = try await stage.question(ListIntegrators()).integrators
             #expect(list.first { $0.settings.name == "north" }?.isRetired == true)
-            await dispatcher.stop()
         }
     }
 
@@ -159,8 +156,7 @@ struct IntegratorStories {
     @Test("An operator ends the repetition with a second person; one person alone, or a call that is over, is refused")
     func byHand() async throws {
         let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(desk) { stage, _ in
             let emergency = try await stage.callForHelp(.random())
             try await eventually("the call") { !desk.receipts.isEmpty }
             await #expect(throws: Failure.self) {
@@ -173,7 +169,6 @@ struct IntegratorStories {
             await #expect(throws: Failure.self) {
                 try await stage.question(AcknowledgeByHand(emergency: emergency, by: "Ada", second: "Luca", reason: "again"))
             }
-            await dispatcher.stop()
         }
     }
 
@@ -187,7 +182,7 @@ struct IntegratorStories {
             _ = try keys.makeBusKeys(rights)
             var dispatcher = try await stage.start()
             try await register(stage, IntegratorSettings(name: "milan", area: Self.around, peer: "milan-desk"))
-            let peer = try Stage.runtime(Peer("milan-desk"), stage.folder, [:])
+            let peer = try stage.runtime(Peer("milan-desk"))
             let client = try await peer.client(of: .sosDispatcher)
             let family = StreamFamily.dispatches(to: "milan", tcpPort: StreamFamily.firstDispatchPort)
             let heard = Heard()
@@ -220,8 +215,6 @@ struct IntegratorStories {
             #expect(try await stage.state(second) == "dispatching")
             #expect(try await stage.state(other) == "dispatching")
             following.cancel()
-            await peer.bus.shutdown()
-            await dispatcher.stop()
         }
     }
 
@@ -229,8 +222,7 @@ struct IntegratorStories {
         "An integrator that wants CAP gets CAP, signed as it is, and acknowledges with a CAP Ack by call-back; others' tokens see nothing")
     func cap() async throws {
         let (everywhere, local) = (Desk(.silent), Desk(.silent))
-        try await Stage.play(everywhere, and: local) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(everywhere, and: local) { stage, dispatcher in
             let settings = IntegratorSettings(name: "milan", area: Self.around, url: local.address, format: .cap)
             let secrets = try await register(stage, settings, local)
             let emergency = try await call(stage, .random())
@@ -265,7 +257,6 @@ struct IntegratorStories {
             let fresh = try await stage.question(RotateIntegrator(name: "milan", part: .token)).value
             #expect(try await post(secrets.token) == 401)
             #expect(try await post(fresh) == 200)
-            await dispatcher.stop()
         }
     }
 
@@ -274,8 +265,7 @@ struct IntegratorStories {
     )
     func rejectedKnowsNothing() async throws {
         let (everywhere, local) = (Desk(.silent), Desk(.silent))
-        try await Stage.play(everywhere, and: local) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(everywhere, and: local) { stage, _ in
             let secrets = try await register(stage, IntegratorSettings(name: "milan", area: Self.around, url: local.address), local)
             let emergency = try await call(stage, .random())
             try await eventually("the call") { !local.receipts.isEmpty }
@@ -309,15 +299,13 @@ struct IntegratorStories {
             // It thinks better of it: the same message may be taken after all.
             try await say("accepted")
             #expect(try await answers().map(\.status) == [200, 200])
-            await dispatcher.stop()
         }
     }
 
     @Test("A drill goes the real way with status test, is acknowledged and timed, and is no emergency")
     func drill() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(desk) { stage, _ in
             let drill = try await stage.question(RunDrill(integrator: "desk", kind: .exercise)).emergency
             let ended = try await eventually("its end") {
                 try await stage.question(ReadDrills(integrator: "desk", limit: 10)).drills.first { $0.outcome != nil }
@@ -334,14 +322,12 @@ struct IntegratorStories {
             }
             await #expect(throws: Failure.self) { try await stage.question(RunDrill(integrator: "nobody", kind: .test)) }
             #expect(try await stage.question(VerifyAudit()).firstBroken == nil)
-            await dispatcher.stop()
         }
     }
 
     @Test("What cannot be registered is refused, twice the same name too, and secrets survive a change of the rest")
     func registering() async throws {
-        try await Stage.play { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted { stage, _ in
             let settings = IntegratorSettings(name: "milan", area: Self.around, url: "https://desk.example/sos")
             let first = try await register(stage, settings)
             await #expect(throws: Failure.self) { try await register(stage, settings) }
@@ -359,7 +345,6 @@ struct IntegratorStories {
             let list = try await stage.question(ListIntegrators()).integrators
             #expect(list.map(\.settings.name) == ["desk", "milan"] && list.last?.settings.priority == 7)
             #expect(CanaryHunt(texts: [first.token], numbers: []).findings(in: stage.folder).found == [])
-            await dispatcher.stop()
         }
     }
 

@@ -19,9 +19,8 @@ struct ListeningStories {
     @Test("SOS-28: a dispatcher killed as soon as it took a subscription hears the critical entry that was said while it was down")
     func killedAtOnce() async throws {
         try await Stage.play { stage in
-            let person = PersonID.random()
             var dispatcher = try await stage.start()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             let (live, left) = (stage.folder.appendingPathComponent("sos-dispatcher"), stage.folder.appendingPathComponent("left"))
             try await leave(dispatcher, live, in: left)
             await dispatcher.stop()
@@ -36,7 +35,6 @@ struct ListeningStories {
                 try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first
             }
             #expect(emergency.t0 == first)
-            await dispatcher.stop()
         }
     }
 
@@ -46,9 +44,8 @@ struct ListeningStories {
     func dueBeforeHeard() async throws {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
-            let person = PersonID.random()
             var dispatcher = try await stage.start()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             await dispatcher.stop()
 
             let first = Timestamp.now
@@ -61,7 +58,6 @@ struct ListeningStories {
             #expect(message.msgType == .alert)
             #expect(message.vitals.map(\.value) == [31])
             #expect(message.parameters.map(\.value) == [31])
-            await dispatcher.stop()
         }
     }
 
@@ -76,14 +72,12 @@ struct ListeningStories {
 
     @Test("Where a stream begins is on disk when its first stretch has been taken, with all that was decided before")
     func beginning() async throws {
-        try await Stage.play { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted { stage, dispatcher in
             let position = StreamPosition(stream: StreamFamily.samples.streams[3], epoch: "restored", next: 7)
             await dispatcher.parts.supervision.apply([], [position])
             let stored = try await dispatcher.parts.store.store.read { try ConsumerPositions().load($0) }
             #expect(stored.contains(position))
             #expect(Set(stored.map(\.stream)).isSuperset(of: StreamFamily.samples.streams))
-            await dispatcher.stop()
         }
     }
 
@@ -91,7 +85,7 @@ struct ListeningStories {
     func neverHeard() async throws {
         try await Stage.play { stage in
             await stage.ingest.close()
-            let dispatcher = try await stage.start(listening: false)
+            try await stage.start(listening: false)
             let health = OutboundRequest(url: "http://127.0.0.1:\(await dispatcher.parts.server.boundPort)/health/ready")
             #expect(try await Self.sender.send(health).status == 503)
             do {
@@ -100,7 +94,6 @@ struct ListeningStories {
             } catch let failure as Failure {
                 #expect(failure.code == .unavailable)
             }
-            await dispatcher.stop()
         }
     }
 }

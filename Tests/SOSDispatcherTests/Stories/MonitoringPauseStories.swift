@@ -37,20 +37,17 @@ struct MonitoringPauseStories {
             try await stage.ingest.say(MonitoringState(person: person, paused: false))
             try await eventually("monitoring is resumed", isTrue: { try await !Self.status(person, stage).paused })
             try await eventually("silence counts again", isTrue: { await Self.stage(of: person, dispatcher) == .suspended })
-            await dispatcher.stop()
         }
     }
 
     @Test("ACC-28: who subscribes while monitoring is paused is not taken for silent either")
     func subscribedMeanwhile() async throws {
-        try await Stage.play { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted { stage, dispatcher in
             let person = PersonID.random()
             try await stage.ingest.say(MonitoringState(person: person, paused: true))
             try await eventually("the pause is stored", isTrue: { try await dispatcher.parts.store.isMonitoringPaused(person) })
             try await stage.subscribe(person)
             #expect(try await Self.status(person, stage).paused)
-            await dispatcher.stop()
         }
     }
 }

@@ -13,12 +13,9 @@ import Testing
 struct PairAnswerStories {
     @Test("SOS-33: an answer dated ahead, as to a question asked again about one entry, moved supervision's clock half an hour on")
     func answeredAhead() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(Desk(.acknowledges(.accepted))) { stage, dispatcher in
             let supervision = dispatcher.parts.supervision
-            let person = PersonID.random()
-            let emergency = try await stage.callForHelp(person)
+            let (person, emergency) = try await stage.caller()
             // As the other side tells it, which counts from a later `t0`.
             let ahead = GivenAnswer(person: person, emergency: emergency, answer: .falseAlarm, afterMs: 1_800_000)
             _ = await supervision.hear([.answered(ahead)], [])
@@ -31,15 +28,12 @@ struct PairAnswerStories {
             // What is answered here after it must not move it either.
             _ = try? await stage.question(AnswerPrompt(person: person, answer: .fine))
             #expect(try await lead() <= .zero)
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-36: answers in an emergency and in a fall beside it, each heard from the other side, counted again without end")
     func answeredInBoth() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(Desk(.acknowledges(.accepted))) { stage, dispatcher in
             let supervision = dispatcher.parts.supervision
             let person = PersonID.random()
             _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:], watchesFalls: true))
@@ -63,18 +57,15 @@ struct PairAnswerStories {
                 return answers.allSatisfy { watched?.answers(in: $0.emergency ?? .init(bits: 0)).count == 1 } ? watched : nil
             }
             #expect(known.subscriber.supervision.episode?.helpIsHere == true)
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-14, SOS-28: \"fine\" here and \"help\" 3 ms later at the other dispatcher: this one could not call it off")
     func helpAfterFine() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(desk) { stage, dispatcher in
             let supervision = dispatcher.parts.supervision
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
             let episode = try await eventually("the alert") { await supervision.subscriber(of: person)?.supervision.episode }
             let emergency = await supervision.names.emergency(of: person, episode.trigger)
@@ -92,14 +83,12 @@ struct PairAnswerStories {
             #expect(await supervision.subscriber(of: person)?.supervision.mutes == nil)
             _ = try await stage.question(AnswerPrompt(person: person, answer: .falseAlarm))
             try await eventually("it is called off here") { try await stage.state(emergency) == "stood-down" }
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-14, SOS-28: a dispatcher that begins anew heard \"false alarm\" without the help that followed, and called it off")
     func helpAfterFalseAlarm() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
             let second = try await stage.start(role: .second)
             let person = PersonID.random()
             _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:]), of: .second)
@@ -117,19 +106,14 @@ struct PairAnswerStories {
             // What it has heard is in force by now: the snapshot is one stretch.
             #expect(await first.parts.supervision.subscriber(of: person)?.supervision.stage == .dispatched)
             #expect(try await first.parts.store.emergency(emergency)?.state != .stoodDown)
-            await first.stop()
-            await second.stop()
         }
     }
 
     @Test("SOS-24, SOS-35: help pressed where the disk hangs, and again at the other dispatcher, became two emergencies")
     func helpWhileTheDiskHangs() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let first = try await stage.start()
-            let second = try await stage.start(role: .second)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+        try await Stage.playPair(desk) { stage, first, second in
+            let person = try await stage.subscriber()
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
             let disk = DispatchSemaphore(value: 0)
             let hanging = Task { try await first.parts.store.store.write { _ in disk.wait() } }
@@ -151,8 +135,6 @@ struct PairAnswerStories {
                 #expect(known.map(\.id) == [again.emergency])
             }
             #expect(Set(desk.receipts.map(\.id)).count == 1)
-            await second.stop()
-            await first.stop()
         }
     }
 
@@ -170,11 +152,9 @@ struct PairAnswerStories {
         "SOS-14, SOS-21, SOS-35: \"fine\", help, \"fine\" again: it called off the help, or nothing did; it is asked back, and counts the next time",
         arguments: ["the other dispatcher", "a device", "this dispatcher"])
     func fineAgain(help: String) async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
             var dispatcher = try await stage.start()
-            let person = PersonID.random()
-            let emergency = try await stage.callForHelp(person)
+            let (person, emergency) = try await stage.caller()
             try await eventually("the call is taken") { try await stage.state(emergency) == "dispatched" }
             let t0 = try #require(await dispatcher.parts.supervision.subscriber(of: person)?.supervision.episode?.t0)
             var receipts: [PromptStore.Given] = []
@@ -206,7 +186,6 @@ struct PairAnswerStories {
                 }
                 try await eventually("it is called for again") { try await stage.state(emergency) == "dispatched" }
             }
-            await dispatcher.stop()
         }
     }
 
@@ -214,12 +193,9 @@ struct PairAnswerStories {
         "SOS-14, SOS-28: \"fine\" at the other dispatcher, help here, and that \"fine\" sent again here: it called off the help",
         arguments: [false, true])
     func fineFromTheOther(isOvertaken: Bool) async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(Desk(.acknowledges(.accepted))) { stage, dispatcher in
             let (supervision, prompts) = (dispatcher.parts.supervision, dispatcher.parts.people.prompts)
-            let person = PersonID.random()
-            let emergency = try await stage.callForHelp(person)
+            let (person, emergency) = try await stage.caller()
             try await eventually("the call is taken") { try await stage.state(emergency) == "dispatched" }
             let t0 = try #require(await supervision.subscriber(of: person)?.supervision.episode?.t0)
             let last = try #require(await supervision.people[person]?.answers(in: emergency).lastAt)
@@ -235,7 +211,6 @@ struct PairAnswerStories {
             #expect(try await stage.state(emergency) == "dispatched")
             _ = try await prompts.answer(.falseAlarm, to: emergency, by: person)
             try await eventually("another answer counts") { try await stage.state(emergency) == "stood-down" }
-            await dispatcher.stop()
         }
     }
 
@@ -278,7 +253,6 @@ struct PairAnswerStories {
             #expect(try await prompts.answer(.fine, to: emergency, by: person).asksBack)
             #expect(try await !prompts.answer(.fine, to: emergency, by: person).asksBack)
             try await stage.calledOff(emergency)
-            await dispatcher.stop()
         }
     }
 
@@ -288,8 +262,7 @@ struct PairAnswerStories {
         try await Stage.play(desk) { stage in
             let dispatcher = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
             let (supervision, prompts) = (dispatcher.parts.supervision, dispatcher.parts.people.prompts)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
             let over = try await eventually("the prompt") { await prompts.prompt(of: person)?.emergency }
             _ = await supervision.hear([.answered(GivenAnswer(person: person, emergency: over, answer: .fine, afterMs: 100))], [])
@@ -301,18 +274,15 @@ struct PairAnswerStories {
             // Sent again, it is the same one.
             #expect(try await prompts.answer(.help, to: over, by: person).calledFor == called)
             #expect(try await stage.state(over) == "muted")
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-14, SOS-28: \"fine\" sent again came by the other dispatcher's door, and was told that there is nothing to answer")
     func fineTwiceByTwoDoors() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
             let first = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
             let second = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"], role: .second)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
             let emergency = try await eventually("both ask") {
@@ -326,8 +296,6 @@ struct PairAnswerStories {
             await #expect(throws: Failure.self) {
                 try await second.parts.people.prompts.answer(.falseAlarm, to: emergency, by: person)
             }
-            await second.stop()
-            await first.stop()
         }
     }
 
@@ -336,11 +304,9 @@ struct PairAnswerStories {
     )
     func helpAfterFineOfManual() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(desk) { stage, dispatcher in
             let supervision = dispatcher.parts.supervision
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             let called = try await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
             let emergency = try #require(called)
             try await eventually("the call is taken") { try await stage.state(emergency) == "dispatched" }
@@ -354,7 +320,6 @@ struct PairAnswerStories {
             try await eventually("it is taken") { try await stage.state(emergency) == "dispatched" }
             _ = try await stage.question(AnswerPrompt(person: person, answer: .falseAlarm))
             try await eventually("it is called off here") { try await stage.state(emergency) == "closed" }
-            await dispatcher.stop()
         }
     }
 }

@@ -28,11 +28,9 @@ struct PairPressStories {
         "SOS-35, SOS-21: a press of help was heard again, another more than 10 s after it: it called for what was called off",
         arguments: [false, true])
     func heardTwice(afterRestart: Bool) async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
             var dispatcher = try await stage.start()
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             let now = Timestamp.now
             for time in [now - .seconds(70), now - .seconds(10)] {
                 let over = await Self.emergency(of: person, pressed: time, dispatcher.parts.supervision)
@@ -51,7 +49,6 @@ struct PairPressStories {
             try await dispatcher.parts.journal.commitEverything()
             let kept = try await dispatcher.parts.store.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM pair_heard") }
             #expect(kept == 4, "each is kept once")
-            await dispatcher.stop()
         }
     }
 
@@ -59,12 +56,9 @@ struct PairPressStories {
         "SOS-35, SOS-24: a dispatcher that was put back heard its own presses since the copy told back, and called for each",
         arguments: ["long ago", "by this process", "called off since", "by a process that was killed"])
     func toldBackAfterRestore(given: String) async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(Desk(.acknowledges(.accepted))) { stage, dispatcher in
             let supervision = dispatcher.parts.supervision
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             let ages = ["long ago": 1000, "by this process": 0]
             let time = Timestamp.now - .seconds(ages[given] ?? 100)
             var press = Self.press(person, at: time)
@@ -81,31 +75,24 @@ struct PairPressStories {
             #expect(await (Self.running(person, supervision) != nil) == isKilled, "whoever was killed may not have stored it")
             try await dispatcher.parts.journal.commitEverything()
             #expect(try await dispatcher.parts.store.emergencies(of: person, limit: 10).count == (isKilled ? 1 : 0))
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-24, SOS-35: a press that a killed process had not stored was passed over at a start a quarter of an hour later")
     func toldBackLate() async throws {
-        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
-            let dispatcher = try await stage.start()
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+        try await Stage.playStarted(Desk(.acknowledges(.accepted))) { stage, dispatcher in
+            let person = try await stage.subscriber()
             var press = Self.press(person, at: .now - .seconds(1200))
             press.isReturned = true
             _ = await dispatcher.parts.supervision.hear([.answered(press)], [])
             #expect(await Self.running(person, dispatcher.parts.supervision) != nil)
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-35, SOS-24: \"help is here\" pressed once where the disk hangs came twice to the other dispatcher: all calling stopped")
     func helpIsHereOnce() async throws {
-        try await Stage.play(Desk(.silent)) { stage in
-            let first = try await stage.start()
-            let second = try await stage.start(role: .second)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+        try await Stage.playPair(Desk(.silent)) { stage, first, second in
+            let person = try await stage.subscriber()
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
             let emergency = try #require(try await first.parts.people.prompts.answer(.help, by: person).emergency)
             try await eventually("both call") { await Self.running(person, second.parts.supervision) != nil }
@@ -116,15 +103,12 @@ struct PairPressStories {
                 #expect(there?.askedBackAt == nil)
             }
             #expect(isBeside)
-            await second.stop()
-            await first.stop()
         }
     }
 
     @Test("SOS-31, SOS-14: \"fine\" that the other dispatcher was given, sent again here after a fall, ended the fall unasked")
     func fineAgainAfterFall() async throws {
-        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(Desk(.acknowledges(.accepted))) { stage, dispatcher in
             let (supervision, prompts) = (dispatcher.parts.supervision, dispatcher.parts.people.prompts)
             let person = PersonID.random()
             _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:], watchesFalls: true))
@@ -140,7 +124,6 @@ struct PairPressStories {
             }
             _ = try? await prompts.answer(.fine, to: emergency, by: person)
             #expect(await supervision.subscriber(of: person)?.supervision.beside.isEmpty == false)
-            await dispatcher.stop()
         }
     }
 
@@ -151,8 +134,7 @@ struct PairPressStories {
             let late = ["TRACKME_SOS_DISPATCH_AT_S": "4.9"]
             let first = try await stage.start(late)
             let second = try await stage.start(late, role: .second)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await eventually("both supervise") { await second.parts.supervision.isSubscribed(person) }
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
             let asked = try await eventually("both ask") { () -> EmergencyID? in
@@ -180,8 +162,6 @@ struct PairPressStories {
             }
             #expect(try await second.parts.store.emergency(asked)?.state == .muted)
             #expect(desk.receipts.allSatisfy { $0.id.hasPrefix("\(called)-") })
-            await second.stop()
-            await first.stop()
         }
     }
 
@@ -189,11 +169,9 @@ struct PairPressStories {
         "SOS-35, SOS-21: a press was told back to the dispatcher that was given it, which called for what was called off",
         arguments: [false, true])
     func toldBack(afterRestart: Bool) async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
             var dispatcher = try await stage.start()
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             _ = try await stage.question(AnswerPrompt(person: person, answer: .help))
             let pressed = try #require(await Self.running(person, dispatcher.parts.supervision)?.trigger.at)
             _ = try await stage.question(AnswerPrompt(person: person, answer: .fine))
@@ -209,7 +187,6 @@ struct PairPressStories {
             }
             _ = await dispatcher.parts.supervision.hear([.answered(Self.press(person, at: pressed))], [])
             #expect(await Self.running(person, dispatcher.parts.supervision) == nil)
-            await dispatcher.stop()
         }
     }
 }

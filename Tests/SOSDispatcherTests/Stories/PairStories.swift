@@ -48,8 +48,6 @@ struct PairStories {
                 return states == [.dispatched, .dispatched]
             }
             #expect(try await Self.attempts(second, emergency) == 0)
-            await second.stop()
-            await first.stop()
         }
     }
 
@@ -64,9 +62,7 @@ struct PairStories {
             let person = PersonID.random()
             try await Self.subscribed(person, stage, dispatcher)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
-            let emergency = try await eventually("the alert") {
-                try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first?.emergency
-            }
+            let emergency = try await stage.emergency(of: person)
             let integrator = try #require(await dispatcher.parts.dispatcher.registry.order(for: nil).first)
             let attempt = MadeAttempt(
                 person: person, emergency: emergency, sequence: 0, kind: .alert, integrator: integrator, body: "{}", at: .now)
@@ -74,21 +70,18 @@ struct PairStories {
             try await eventually("it sends it too") { !desk.receipts.isEmpty }
             await dispatcher.stop()
 
-            let again = try await stage.start(settings)
+            try await stage.start(settings)
             _ = try await stage.question(AnswerPrompt(person: person, answer: .help))
             let before = desk.receipts.count
             try await eventually("it goes on calling") { desk.receipts.count >= before + 2 }
             #expect(Set(desk.receipts.map(\.id)) == ["\(emergency)-0"])
-            await again.stop()
         }
     }
 
     @Test("SOS-15, SOS-28: the first ends between t0 and the call: the second calls for somebody who subscribed at the first")
     func secondCalls() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let first = try await stage.start()
-            let second = try await stage.start(role: .second)
+        try await Stage.playPair(desk) { stage, first, second in
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             let t0 = Timestamp.now
@@ -102,16 +95,13 @@ struct PairStories {
             #expect(receipt.id == "\(opened.emergency)-0")
             try await eventually("the acknowledgement") { try await second.parts.store.emergency(opened.emergency)?.state == .dispatched }
             #expect(Set(desk.receipts.map(\.id)).count == 1)
-            await second.stop()
         }
     }
 
     @Test("SOS-14, SOS-28: what the person said to the second while the first was down holds when the first is back: nobody is called")
     func answeredAtTheSecond() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let first = try await stage.start()
-            let second = try await stage.start(role: .second)
+        try await Stage.playPair(desk) { stage, first, second in
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             await first.stop()
@@ -130,8 +120,6 @@ struct PairStories {
             try await eventually("paused at the first") { await back.parts.supervision.status(of: person).paused }
             _ = try await stage.question(UnsubscribePerson(person: person))
             try await eventually("gone at the second") { await !second.parts.supervision.isSubscribed(person) }
-            await second.stop()
-            await back.stop()
         }
     }
 
@@ -140,8 +128,7 @@ struct PairStories {
     )
     func calledOffWhileDown() async throws {
         let (refusing, called) = (Desk(.acknowledges(.rejected)), Desk(.silent))
-        try await Stage.play(called, and: refusing) { stage in
-            let first = try await stage.start()
+        try await Stage.playStarted(called, and: refusing) { stage, first in
             let second = try await stage.start(role: .second, lead: .seconds(60))
             let area = ServiceArea(circle: .init(centre: .init(latitude: 45.5, longitude: 9.25), radiusKm: 30))
             let settings = IntegratorSettings(name: "milan", area: area, url: refusing.address)
@@ -158,19 +145,16 @@ struct PairStories {
             }
             await first.stop()
             _ = try await stage.question(AnswerPrompt(person: person, answer: .falseAlarm), of: .second)
-            let back = try await stage.start()
+            try await stage.start()
             try await eventually("it is told") { called.receipts.contains { $0.id == "\(emergency)-1" } }
             #expect(Set(refusing.receipts.map(\.id)) == ["\(emergency)-0"])
-            await second.stop()
-            await back.stop()
         }
     }
 
     @Test("SOS-14, SOS-15: started anew after the first's call was taken, and alone, the second tells the service that it is called off")
     func calledOffAlone() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let first = try await stage.start()
+        try await Stage.playStarted(desk) { stage, first in
             let second = try await stage.start(role: .second, lead: .seconds(60))
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
@@ -178,10 +162,9 @@ struct PairStories {
             try await eventually("the second knows") { try await second.parts.store.emergency(emergency)?.state == .dispatched }
             await second.stop()
             await first.stop()
-            let alone = try await stage.start(role: .second)
+            try await stage.start(role: .second)
             _ = try await stage.question(AnswerPrompt(person: person, answer: .falseAlarm), of: .second)
             try await eventually("the service is told") { desk.receipts.contains { $0.id == "\(emergency)-1" } }
-            await alone.stop()
         }
     }
 
@@ -189,10 +172,7 @@ struct PairStories {
         "SOS-14, SOS-24: several answers of one person at once left the two dispatchers in opposite states for good",
         arguments: [[PairRole.first], [.first, .second]])
     func answersAtOnce(at roles: [PairRole]) async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let first = try await stage.start()
-            let second = try await stage.start(role: .second)
+        try await Stage.playPair(Desk(.acknowledges(.accepted))) { stage, first, second in
             for _ in 0..<6 {
                 let person = PersonID.random()
                 try await Self.subscribed(person, stage, first, second)
@@ -225,17 +205,12 @@ struct PairStories {
                 }
                 #expect(last.count == 2)
             }
-            await second.stop()
-            await first.stop()
         }
     }
 
     @Test("SOS-24, SOS-35: help, I am fine, help again: the second dispatcher took the last for the first and stayed stood down")
     func helpAgain() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let first = try await stage.start()
-            let second = try await stage.start(role: .second)
+        try await Stage.playPair(Desk(.acknowledges(.accepted))) { stage, first, second in
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             let called = try await stage.question(AnswerPrompt(person: person, answer: .help)).emergency
@@ -255,17 +230,13 @@ struct PairStories {
                         return isOver ? state == .closed || state == .stoodDown : state == .dispatched
                     })
             }
-            await second.stop()
-            await first.stop()
         }
     }
 
     @Test("SOS-19: an acknowledgement that was posted to the second stops the first when it is back, and the call goes on without it")
     func acknowledgedAtTheSecond() async throws {
         let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let first = try await stage.start()
-            let second = try await stage.start(role: .second)
+        try await Stage.playPair(desk) { stage, first, second in
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             let emergency = try await stage.callForHelp(person)
@@ -284,8 +255,6 @@ struct PairStories {
             try await eventually("the first knows") { try await back.parts.store.emergency(emergency)?.state == .dispatched }
             #expect(desk.receipts.count == heard)
             #expect(try await stage.timeline(emergency).contains("acknowledged"))
-            await second.stop()
-            await back.stop()
         }
     }
 
@@ -311,8 +280,7 @@ struct PairStories {
     @Test("A second that comes new knows who is subscribed, with own bounds, and an emergency that runs; a lost store is made good")
     func newcomer() async throws {
         let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let first = try await stage.start()
+        try await Stage.playStarted(desk) { stage, _ in
             let (calm, calling) = (PersonID.random(), PersonID.random())
             try await stage.subscribe(calm, bounds: ["heart-rate": Bounds(low: 50, high: nil)])
             let emergency = try await stage.callForHelp(calling)
@@ -329,15 +297,12 @@ struct PairStories {
                 if round == 0 { try FileManager.default.removeItem(at: stage.folder.appendingPathComponent("sos-deputy")) }
             }
             #expect(Set(desk.receipts.map(\.id)) == ["\(emergency)-0"])
-            await first.stop()
         }
     }
 
     @Test("ACC-31: an erasure is confirmed once both dispatchers have erased, and the certificate names the stores of both")
     func erasure() async throws {
-        try await Stage.play { stage in
-            let first = try await stage.start()
-            let second = try await stage.start(role: .second)
+        try await Stage.playPair { stage, first, second in
             let person = PersonID.random()
             try await Self.subscribed(person, stage, first, second)
             try await eventually("the first has heard of the second") { try await first.parts.store.hasDeputy() }
@@ -353,7 +318,6 @@ struct PairStories {
             await first.stop()
             let again = try await stage.start()
             #expect(again.parts.pair.erased(erasure) == stores)
-            await again.stop()
         }
     }
 
@@ -369,8 +333,6 @@ struct PairStories {
             try await second.parts.journal.commit()
             let first = try await stage.start()
             try await eventually("the first knows") { first.parts.pair.erased(erasure) == stores }
-            await first.stop()
-            await second.stop()
         }
     }
 }

@@ -75,8 +75,7 @@ struct PanelStories {
             }
             #expect(refused?.code == .conflict && refused?.reason.contains("GPS") == true)
             stage.ingest.can([])
-            let bruno = PersonID.random()
-            try await stage.subscribe(bruno)
+            let bruno = try await stage.subscriber()
             #expect(await dispatcher.parts.supervision.isSubscribed(bruno))
             await dispatcher.stop()
         }

@@ -27,10 +27,8 @@ struct PlaceStories {
     )
     func learntLate() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
-            let person = PersonID.random()
-            let emergency = try await stage.callForHelp(person)
+        try await Stage.playStarted(desk) { stage, dispatcher in
+            let (person, emergency) = try await stage.caller()
             let alert = try await Self.message(0, of: emergency, at: desk)
             #expect(alert.location.method == "none" && !alert.location.trusted)
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
@@ -50,17 +48,14 @@ struct PlaceStories {
             _ = try await stage.question(AnswerPrompt(person: person, answer: .falseAlarm))
             let next = try await Self.message(2, of: emergency, at: desk)
             #expect(next.msgType == .cancel && next.location.lat == Self.near.latitude)
-            await dispatcher.stop()
         }
     }
 
     @Test("R16, SOS-11: no position was asked for at an alert: of whom no place was heard, ingest is asked for it, and the call names it")
     func askedForAtAnAlert() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+        try await Stage.playStarted(desk) { stage, dispatcher in
+            let person = try await stage.subscriber()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 64)])
             try await eventually("the heart is heard") {
                 await dispatcher.parts.supervision.subscriber(of: person)?.supervision.sources.isEmpty == false
@@ -73,7 +68,6 @@ struct PlaceStories {
             let emergency = try await stage.askForHelp(person)
             let alert = try await Self.message(0, of: emergency, at: desk)
             #expect(alert.location.lat == Self.milan.latitude && alert.location.trusted)
-            await dispatcher.stop()
         }
     }
 
@@ -82,8 +76,7 @@ struct PlaceStories {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
             var dispatcher = try await stage.start()
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await stage.ingest.say(person, [Self.place(Self.milan, at: .now - .seconds(900))])
             let emergency = try await stage.callForHelp(person)
             let alert = try await Self.message(0, of: emergency, at: desk)
@@ -96,7 +89,6 @@ struct PlaceStories {
             let update = try await Self.message(1, of: emergency, at: desk)
             #expect(update.msgType == .update && update.location.lat == Self.near.latitude && update.location.trusted)
             #expect(update.location.previous.map(\.lat) == [Self.milan.latitude])
-            await dispatcher.stop()
         }
     }
 }

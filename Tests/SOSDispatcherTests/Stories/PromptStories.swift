@@ -23,10 +23,9 @@ struct PromptStories {
     func fine() async throws {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
-            let notifier = try await TalkingNotifier(in: stage.folder)
+            let notifier = try await stage.notifier()
             let dispatcher = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
-            let anna = PersonID.random()
-            try await stage.subscribe(anna)
+            let anna = try await stage.subscriber()
             let prompt = try await alert(stage, dispatcher, anna)
             #expect(prompt.phase == .asking)
             let push = try await eventually("the push") { notifier.messages(.sosPrompt).first }
@@ -49,8 +48,6 @@ struct PromptStories {
             // A changed mind counts.
             #expect(try await visitor.press("help", at: push.path).status == 303)
             try await eventually("help is called") { !desk.receipts.isEmpty }
-            await dispatcher.stop()
-            await notifier.close()
         }
     }
 
@@ -60,11 +57,10 @@ struct PromptStories {
     func afterTheCall() async throws {
         let desk = Desk(.silent)
         try await Stage.play(desk) { stage in
-            let notifier = try await TalkingNotifier(in: stage.folder)
+            let notifier = try await stage.notifier()
             let dispatcher = try await stage.start()
-            let anna = PersonID.random()
             let prompts = dispatcher.parts.people.prompts
-            try await stage.subscribe(anna)
+            let anna = try await stage.subscriber()
             let emergency = try await alert(stage, dispatcher, anna).emergency
             let given = try await prompts.answer(.help, to: emergency, by: anna)
             #expect(!given.alreadyDispatched)
@@ -86,19 +82,15 @@ struct PromptStories {
             #expect(try await again.parts.people.prompts.answer(.falseAlarm, to: emergency, by: anna) == first, "also after a restart")
             #expect(try await stage.timeline(emergency).count { $0 == "cancelled" } == 1)
             #expect(try await Visitor(of: again).open(path).status == 200, "the link still opens")
-            await again.stop()
-            await notifier.close()
         }
     }
 
     @Test("SOS-14, SOS-21: on the page, \"fine\" after help after \"fine\" called it off; the page asks back, and once more counts")
     func fineAfterHelp() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let notifier = try await TalkingNotifier(in: stage.folder)
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
+            let notifier = try await stage.notifier()
             let dispatcher = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
-            let anna = PersonID.random()
-            try await stage.subscribe(anna)
+            let anna = try await stage.subscriber()
             let emergency = try await alert(stage, dispatcher, anna).emergency
             let path = try await eventually("the push") { notifier.messages(.sosPrompt).first?.path }
             let visitor = await Visitor(of: dispatcher)
@@ -112,8 +104,6 @@ struct PromptStories {
             #expect(try await stage.state(emergency) == "dispatched")
             #expect(try await visitor.press("fine", at: path).status == 303)
             try await eventually("it is called off") { try await stage.state(emergency) == "stood-down" }
-            await dispatcher.stop()
-            await notifier.close()
         }
     }
 
@@ -136,18 +126,15 @@ struct PromptStories {
             #expect(fine.emergency == open && !fine.given.alreadyDispatched)
             try await eventually("it is muted") { try await stage.state(open) == "muted" }
             #expect(!desk.receipts.contains { $0.message?.emergencyId == "\(open)" })
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-35: whoever had called for help was told that their values became critical, and asked whether they were well")
     func manualWords() async throws {
-        let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let notifier = try await TalkingNotifier(in: stage.folder)
+        try await Stage.play(Desk(.silent)) { stage in
+            let notifier = try await stage.notifier()
             let dispatcher = try await stage.start()
-            let anna = PersonID.random()
-            try await stage.subscribe(anna)
+            let anna = try await stage.subscriber()
             _ = try await dispatcher.parts.people.prompts.answer(.help, by: anna)
             let told = try await eventually("the person is told") { notifier.messages(.sosHelpCalled).first }
             #expect(told.channels == [.push, .inbox] && told.recipient.person == anna)
@@ -157,17 +144,13 @@ struct PromptStories {
                 let page = try await visitor.open(told.path, in: language)
                 #expect(page.status == 200 && !page.text.contains(words))
             }
-            await dispatcher.stop()
-            await notifier.close()
         }
     }
 
     @Test(
         "SOS-21, SOS-36: \"fine\" without a name, a fall beside what was called off before: it got that one's receipt, and the fall called")
     func withoutNameBeside() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(Desk(.acknowledges(.accepted))) { stage, dispatcher in
             let (anna, prompts) = (PersonID.random(), dispatcher.parts.people.prompts)
             _ = try await stage.question(SubscribePerson(person: anna, clausesAccepted: true, bounds: [:], watchesFalls: true))
             let emergency = try await alert(stage, dispatcher, anna).emergency
@@ -185,17 +168,15 @@ struct PromptStories {
             let second = try await prompts.answer(.fine, by: anna)
             #expect(second.emergency == fallen && second.given != first.given)
             #expect(await dispatcher.parts.supervision.subscriber(of: anna)?.supervision.fall == nil)
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-12, SOS-13: an alert that passed was gone before anybody saw it: it stays visible until it was seen, also after a restart")
     func passed() async throws {
         try await Stage.play { stage in
-            let notifier = try await TalkingNotifier(in: stage.folder)
+            let notifier = try await stage.notifier()
             var dispatcher = try await stage.start()
-            let anna = PersonID.random()
-            try await stage.subscribe(anna)
+            let anna = try await stage.subscriber()
             var seen: [EmergencyID] = []
             for _ in 0..<2 {
                 let emergency = try await alert(stage, dispatcher, anna).emergency
@@ -221,19 +202,15 @@ struct PromptStories {
             let page = try await Visitor(of: dispatcher).open(push.path)
             #expect(page.text.contains("Your values are normal again"))
             #expect(try await prompts.passed(of: anna).isEmpty)
-            await dispatcher.stop()
-            await notifier.close()
         }
     }
 
     @Test("SOS-13: the event stream shows a prompt at once and removes it; who reconnects gets what is new, and nothing that was seen")
     func feed() async throws {
-        let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
+        try await Stage.play(Desk(.silent)) { stage in
             let dispatcher = try await stage.start(["TRACKME_SOS_DISPATCH_AT_S": "4.9"])
-            let anna = PersonID.random()
             let prompts = dispatcher.parts.people.prompts
-            try await stage.subscribe(anna)
+            let anna = try await stage.subscriber()
             let feed = try #require(PromptFeed(of: anna, seen: nil, service: prompts))
             #expect(try await feed.next()?.event == "removed")
             async let shown = feed.next()
@@ -248,22 +225,17 @@ struct PromptStories {
             var open: [PromptFeed] = []
             while let more = PromptFeed(of: anna, seen: nil, service: prompts) { open.append(more) }
             #expect(open.count <= prompts.watchers.limit, "streams of one person are bounded")
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-25: the person is told when no data arrive")
     func signalLost() async throws {
-        let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let notifier = try await TalkingNotifier(in: stage.folder)
-            let dispatcher = try await stage.start(["TRACKME_SOS_SIGNAL_LOST_S": "5"])
-            let anna = PersonID.random()
-            try await stage.subscribe(anna)
+        try await Stage.play(Desk(.silent)) { stage in
+            let notifier = try await stage.notifier()
+            try await stage.start(["TRACKME_SOS_SIGNAL_LOST_S": "5"])
+            let anna = try await stage.subscriber()
             let told = try await eventually("the warning") { notifier.messages(.sosSignalLost).first }
             #expect(told.recipient.person == anna && told.channels == [.push, .inbox])
-            await dispatcher.stop()
-            await notifier.close()
         }
     }
 }

@@ -57,14 +57,12 @@ struct ProofStories {
     ) async throws {
         try await Stage.play { stage in
             stage.ingest.can([.init(metrics: [.heartRate], intervalMs: 1000), .init(metrics: [.position], intervalMs: nil)])
-            let notifier = try await TalkingNotifier(in: stage.folder)
+            let notifier = try await stage.notifier()
             let dispatcher = try await stage.start()
             let doors = await Doors(of: dispatcher.parts.panel)
             try await dispatcher.parts.panel.join(doors.person, .init(preferences: chosen), at: .now)
             try await body(doors, dispatcher.parts.supervision, notifier)
             await doors.running.stop()
-            await dispatcher.stop()
-            await notifier.close()
         }
     }
 

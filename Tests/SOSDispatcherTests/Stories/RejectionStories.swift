@@ -52,31 +52,20 @@ struct RejectionStories {
             // The next service is called after thirty seconds: what is seen here earlier is the rejection's work.
             let dispatcher = try await stage.start()
             let reply = try await register(taker, stage)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 125, position: milan)])
-            let emergency = try await eventually("the alert") {
-                try await stage.question(ListEmergencies(person: person, limit: 1)).emergencies.first?.emergency
-            }
+            let emergency = try await stage.emergency(of: person)
             _ = try await stage.question(AnswerPrompt(person: person, answer: .help))
             try await eventually("it is taken") { try await stage.state(emergency) == "dispatched" }
             taker.become(.silent)
             #expect(next.receipts.isEmpty)
             let first = try #require(taker.receipts.first)
             let sent = try #require(first.message.flatMap { Timestamp(rfc3339: $0.sent) })
-            let runtime = try Stage.runtime(peer, stage.folder, [:])
-            do {
-                try await body(
-                    Taken(
-                        stage: stage, dispatcher: dispatcher, person: person, emergency: emergency, token: reply.token,
-                        client: try await runtime.client(of: .sosDispatcher), overhead: max(.zero, first.at - sent)))
-            } catch {
-                await runtime.bus.shutdown()
-                await dispatcher.stop()
-                throw error
-            }
-            await runtime.bus.shutdown()
-            await dispatcher.stop()
+            let runtime = try stage.runtime(peer)
+            try await body(
+                Taken(
+                    stage: stage, dispatcher: dispatcher, person: person, emergency: emergency, token: reply.token,
+                    client: try await runtime.client(of: .sosDispatcher), overhead: max(.zero, first.at - sent)))
         }
     }
 
@@ -211,11 +200,9 @@ struct RejectionStories {
     @Test("SOS-35, SOS-39: help was there, then it is called for again and the service rejects that: the next one has it within 1 s")
     func rejectedAfterHelpWasThere() async throws {
         let (refusing, next) = (Desk(.silent), Desk(.acknowledges(.accepted)))
-        try await Stage.play(next, and: refusing) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(next, and: refusing) { stage, _ in
             _ = try await Self.register(refusing, stage)
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: Self.milan)])
             let first = try await eventually("the call") { refusing.receipts.first }
             let sent = try #require(first.message.flatMap { Timestamp(rfc3339: $0.sent) })
@@ -226,7 +213,6 @@ struct RejectionStories {
             let receipt = try await eventually("the next service's call") { next.receipts.first }
             #expect(receipt.id == rejected.id)
             #expect(receipt.at - rejected.at < Self.bound + max(.zero, first.at - sent), "\(receipt.at - rejected.at)")
-            await dispatcher.stop()
         }
     }
 }

@@ -63,7 +63,6 @@ struct RestoreStories {
             await dispatcher.stop()
             dispatcher = try await stage.start()
             #expect(try await Self.epoch(dispatcher) == restored, "a restart begins no epoch")
-            await dispatcher.stop()
         }
     }
 
@@ -97,13 +96,11 @@ struct RestoreStories {
             try await second.parts.journal.commitEverything()
 
             try Self.putBack(copy, stage)
-            let restored = try await stage.start()
+            try await stage.start()
             // Later than the other: when this one is called, that one's time was over.
             try await stage.ingest.say(next, [Sample(type: .heartRate, at: .now, value: 31)])
             try await eventually("a call for the next") { !desk.receipts.isEmpty }
             #expect(Set(desk.receipts.map(\.id)).count == 1)
-            await restored.stop()
-            await second.stop()
         }
     }
 
@@ -112,8 +109,7 @@ struct RestoreStories {
         "SOS-24: a restored dispatcher that was stopped before the other could be asked asks it at its next start, though its copy knows of none",
         arguments: [true, false])
     func asksAtTheNextStart(isKnown: Bool) async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
             let person = PersonID.random()
             let first = try await stage.start()
             let second = try await stage.start(role: .second)
@@ -139,23 +135,18 @@ struct RestoreStories {
             let alone = try await stage.start()
             #expect(try await alone.parts.store.hasForgotten())
             await alone.stop()
-            let other = try await stage.start(role: .second)
+            try await stage.start(role: .second)
             let restored = try await stage.start()
             try await eventually("the answer is told back") { restored.parts.pair.hasAnswers }
             try await eventually("that is remembered") { try await !restored.parts.store.hasForgotten() }
-            await restored.stop()
-            await other.stop()
         }
     }
 
     @Test("SOS-24: who subscribed since the copy was made is watched again, as far as there is a second dispatcher that knows")
     func subscribersOfThePair() async throws {
-        try await Stage.play { stage in
-            let first = try await stage.start()
-            let second = try await stage.start(role: .second)
-            let person = PersonID.random()
+        try await Stage.playPair { stage, first, second in
             let copy = try await Self.copy(stage)
-            try await stage.subscribe(person, bounds: ["heart-rate": Bounds(low: 50, high: nil)])
+            let person = try await stage.subscriber(bounds: ["heart-rate": Bounds(low: 50, high: nil)])
             try await eventually("the second knows") { await second.parts.supervision.people[person] != nil }
             await first.stop()
             try Self.putBack(copy, stage)
@@ -163,8 +154,6 @@ struct RestoreStories {
             try await eventually("the first knows again") {
                 await restored.parts.supervision.people[person]?.subscriber.supervision.own[.heartRate]?.low == 50
             }
-            await restored.stop()
-            await second.stop()
         }
     }
 }

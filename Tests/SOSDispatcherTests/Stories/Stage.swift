@@ -16,45 +16,59 @@ import TestKit
 
 /// A suite of three peers on ipc: an ingest that only talks, the dispatcher under test, and the operator who asks.
 final class Stage: Sendable {
-    let folder: URL
+    private let harness: Harness
     private let desk: Desk
     let ingest: TalkingIngest
-    private let operatorsRuntime: Runtime
     private let ask: BusClient
     private let askDeputy: BusClient
 
     /// Builds everything around the dispatcher; `start` starts that.
     private init(_ folder: URL, _ desk: Desk) async throws {
-        (self.folder, self.desk) = (folder, desk)
-        try Harness(folder).introducePeers()
-        let keys = Harness(folder).keys
+        let harness = Harness(folder)
+        (self.harness, self.desk) = (harness, desk)
+        try harness.introducePeers()
+        let keys = harness.keys
         try keys.write(WebhookSecret.random().text, to: keys.file("webhook.secret", of: .sosDispatcher))
         desk.share(try WebhookSecret(keys.readSecret(keys.file("webhook.secret", of: .sosDispatcher))))
-        ingest = try await TalkingIngest(try Stage.runtime(.ingest, folder, [:]))
-        operatorsRuntime = try Stage.runtime(.trackme, folder, [:])
-        ask = try await operatorsRuntime.client(of: .sosDispatcher)
-        askDeputy = try await operatorsRuntime.client(of: .sosDeputy)
+        ingest = try await TalkingIngest(harness.runtime(.ingest, under: [:]))
+        let operators = try harness.runtime(.trackme, under: [:])
+        ask = try await operators.client(of: .sosDispatcher)
+        askDeputy = try await operators.client(of: .sosDeputy)
+        harness.atEnd { [ingest] in await ingest.close() }
     }
+
+    var folder: URL { harness.folder }
 
     /// - Parameters:
     ///   - desk: where the settings send calls; without one nobody listens there.
     ///   - others: are open as well as long as the story goes.
     static func play(_ desk: Desk? = nil, and others: Desk..., body: (Stage) async throws -> Void) async throws {
+        try await play(desk, and: others, body: body)
+    }
+
+    private static func play(_ desk: Desk?, and others: [Desk], body: (Stage) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             let stage = try await Stage(folder, desk ?? Desk(.silent))
             let desks = others + (desk.map { [$0] } ?? [])
             for desk in desks { await desk.open() }
-            try await withHarness(stage, body) { await $0.close(desks) }
+            for desk in desks { stage.harness.atEnd { await desk.close() } }
+            try await withHarness(stage, body) { await $0.harness.stop() }
         }
     }
 
-    private func close(_ desks: [Desk]) async {
-        await ingest.close()
-        await operatorsRuntime.bus.shutdown()
-        for desk in desks { await desk.close() }
+    /// As `play`, with a dispatcher that runs.
+    static func playStarted(_ desk: Desk? = nil, and others: Desk..., body: (Stage, Dispatcher) async throws -> Void) async throws {
+        try await play(desk, and: others) { stage in try await body(stage, stage.start()) }
     }
 
-    /// The dispatcher, running.
+    /// As `play`, with both dispatchers running.
+    static func playPair(
+        _ desk: Desk? = nil, and others: Desk..., body: (Stage, Dispatcher, Dispatcher) async throws -> Void
+    ) async throws {
+        try await play(desk, and: others) { stage in try await body(stage, stage.start(), stage.start(role: .second)) }
+    }
+
+    /// The dispatcher, running until the story ends or stops it.
     struct Dispatcher: Sendable {
         let parts: SOSModule
         let runtime: Runtime
@@ -68,6 +82,7 @@ final class Stage: Sendable {
 
     /// Returns once it hears ingest, unless that is not to be awaited.
     /// - Parameter lead: how much later than the first the second calls, where a loaded machine must not decide.
+    @discardableResult
     func start(
         _ settings: [String: String] = [:], listening: Bool = true, role: PairRole = .first, lead: Duration? = nil
     ) async throws -> Dispatcher {
@@ -76,12 +91,12 @@ final class Stage: Sendable {
             "TRACKME_SOS_PLACE": role.rawValue,
         ].merging(settings) { $1 }
         var reader = SettingsReader(environment: environment)
-        let runtime = try Stage.runtime(role.peer, folder, environment)
+        let runtime = try harness.runtime(role.peer, under: environment)
         var own = SOSAssembly.settings(&reader)
         own.lead = lead ?? own.lead
         let parts = try await SOSModule(own, on: runtime)
         try reader.finish(prefixes: SOSAssembly.prefixes)
-        let running = Running(parts.services)
+        let running = harness.start(parts.services)
         if listening { try await eventually("it hears ingest") { await parts.supervision.isListening() } }
         return Dispatcher(parts: parts, runtime: runtime, running: running)
     }
@@ -101,13 +116,20 @@ final class Stage: Sendable {
     func built(_ settings: [String: String]) async throws -> Built {
         let environment = ["TRACKME_SOS_CANARY": "false"].merging(settings) { $1 }
         var reader = SettingsReader(environment: environment)
-        let runtime = try Stage.runtime(.sosDispatcher, folder, environment)
+        let runtime = try harness.runtime(.sosDispatcher, under: environment)
         return Built(parts: try await SOSModule(SOSAssembly.settings(&reader), on: runtime), runtime: runtime)
     }
 
-    static func runtime(_ peer: Peer, _ folder: URL, _ environment: [String: String]) throws -> Runtime {
-        let store = ["TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("\(peer)").path]
-        return try Harness(folder, store.merging(environment) { $1 }).runtime(peer)
+    /// The notifier, as far as the dispatcher asks and hears it.
+    func notifier() async throws -> TalkingNotifier {
+        let notifier = try await TalkingNotifier(runtime(.notifier), folder)
+        harness.atEnd { await notifier.close() }
+        return notifier
+    }
+
+    /// A further peer, with a folder of its own for its store.
+    func runtime(_ peer: Peer) throws -> Runtime {
+        try harness.runtime(peer, under: [:])
     }
 
     // MARK: What the operator does
@@ -120,11 +142,24 @@ final class Stage: Sendable {
         _ = try await question(SubscribePerson(person: person, clausesAccepted: true, bounds: bounds))
     }
 
+    /// Somebody new who is subscribed.
+    func subscriber(bounds: [String: Bounds] = [:]) async throws -> PersonID {
+        let person = PersonID.random()
+        try await subscribe(person, bounds: bounds)
+        return person
+    }
+
     /// Subscribes, lets the heart fail, and asks for help so that nobody has to wait for the prompt.
     func callForHelp(_ person: PersonID) async throws -> EmergencyID {
         try await subscribe(person)
         try await ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
         return try await askForHelp(person)
+    }
+
+    /// Somebody new who has called for help.
+    func caller() async throws -> (person: PersonID, emergency: EmergencyID) {
+        let person = PersonID.random()
+        return (person, try await callForHelp(person))
     }
 
     /// For somebody whose failing heart has been said: help that was asked for before that is heard would be an emergency of its own, and
@@ -137,6 +172,17 @@ final class Stage: Sendable {
         let reply = try await question(AnswerPrompt(person: person, answer: .help), of: role)
         guard reply.emergency == alert else { throw Failure(.conflict, "help was called for in another emergency") }
         return alert
+    }
+
+    /// The newest, as soon as there is one.
+    func emergency(of person: PersonID) async throws -> EmergencyID {
+        try await eventually("an emergency") {
+            try await self.question(ListEmergencies(person: person, limit: 1)).emergencies.first?.emergency
+        }
+    }
+
+    func standing(_ person: PersonID) async throws -> String? {
+        try await question(ReadSupervision(person: person)).standing
     }
 
     func timeline(_ emergency: EmergencyID) async throws -> [String] {

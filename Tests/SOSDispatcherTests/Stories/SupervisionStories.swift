@@ -14,8 +14,7 @@ import Testing
 struct SupervisionStories {
     @Test("SOS-01, SOS-08: without the clauses or with impossible bounds nobody is subscribed, and the reason helps")
     func refused() async throws {
-        try await Stage.play { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted { stage, _ in
             let person = PersonID.random()
             await #expect(throws: Failure.self) {
                 try await stage.question(SubscribePerson(person: person, clausesAccepted: false, bounds: [:]))
@@ -28,7 +27,6 @@ struct SupervisionStories {
             }
             await #expect(throws: Failure.self) { try await stage.question(PauseSupervision(person: person, paused: true)) }
             await #expect(throws: Failure.self) { try await stage.question(AnswerPrompt(person: person, answer: .fine)) }
-            await dispatcher.stop()
         }
     }
 
@@ -36,26 +34,21 @@ struct SupervisionStories {
     func restartInTheMiddle() async throws {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
-            let person = PersonID.random()
             var dispatcher = try await stage.start()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
-            let emergency = try await eventually("the alert") {
-                try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first?.emergency
-            }
+            let emergency = try await stage.emergency(of: person)
             await dispatcher.stop()
             dispatcher = try await stage.start()
             let receipt = try await eventually("the call") { desk.receipts.first }
             #expect(receipt.id == "\(emergency)-0")
             #expect(try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.count == 1)
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-28: a subscriber whose stored state cannot be read is watched all the same, also with an emergency open")
     func unreadableState() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
             let person = PersonID.random()
             var dispatcher = try await stage.start()
             let before = try await stage.callForHelp(person)
@@ -70,7 +63,6 @@ struct SupervisionStories {
             let after = try await stage.askForHelp(person)
             #expect(after != before)
             try await eventually("the second acknowledgement") { try await stage.state(after) == "dispatched" }
-            await dispatcher.stop()
         }
     }
 
@@ -78,15 +70,13 @@ struct SupervisionStories {
     func heardLater() async throws {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
-            let person = PersonID.random()
             var dispatcher = try await stage.start()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 75)])
             await dispatcher.stop()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
             dispatcher = try await stage.start()
             try await eventually("the call") { desk.receipts.count == 1 }
-            await dispatcher.stop()
         }
     }
 
@@ -94,9 +84,8 @@ struct SupervisionStories {
     func sameID() async throws {
         let desk = Desk(.acknowledges(.accepted))
         try await Stage.play(desk) { stage in
-            let person = PersonID.random()
             var dispatcher = try await stage.start()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 75)])
             await dispatcher.stop()
             let (live, before) = (stage.folder.appendingPathComponent("sos-dispatcher"), stage.folder.appendingPathComponent("before"))
@@ -119,36 +108,30 @@ struct SupervisionStories {
             try await eventually("one emergency") {
                 try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.count == 1
             }
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-20: the position known to ingest at the subscription is the place of the call until a newer one comes")
     func positionFromIngest() async throws {
         let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted(desk) { stage, dispatcher in
             let place = Position(latitude: 41.875, longitude: 12.5)
             stage.ingest.know([Sample(type: .position, at: .now - .seconds(600), value: nil, position: place)])
-            let person = PersonID.random()
-            try await stage.subscribe(person)
+            let person = try await stage.subscriber()
             try await eventually("the place") { await dispatcher.parts.supervision.knowsPlace(of: person) }
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
             _ = try await stage.askForHelp(person)
             let receipt = try await eventually("the message") { desk.receipts.first }
             let location = try #require(receipt.message).location
             #expect(location.lat == 41.875 && !location.trusted && (location.ageS ?? 0) >= 600)
-            await dispatcher.stop()
         }
     }
 
     @Test("Nothing that was measured, and no place, is readable in any file")
     func sealed() async throws {
         let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start()
-            let person = PersonID.random()
-            try await stage.subscribe(person, bounds: ["body-temperature": Bounds(low: 34.28125, high: nil)])
+        try await Stage.playStarted(desk) { stage, dispatcher in
+            let person = try await stage.subscriber(bounds: ["body-temperature": Bounds(low: 34.28125, high: nil)])
             let place = Position(latitude: 45.4642137, longitude: 9.1896346)
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31.28125, position: place)])
             _ = try await stage.askForHelp(person)
@@ -176,8 +159,7 @@ struct SupervisionStories {
 
     @Test("SOS-29: the audit chain verifies, and what was changed or deleted in the file names its row")
     func audit() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
             var dispatcher = try await stage.start()
             let emergency = try await stage.callForHelp(.random())
             try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
@@ -205,14 +187,12 @@ struct SupervisionStories {
             let broken = try await stage.question(VerifyAudit())
             let row = try #require(broken.firstBroken)
             #expect((1...sound.rows).contains(row))
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-25: the declared interval of the person's devices decides how long the first silence may be")
     func interval() async throws {
-        try await Stage.play { stage in
-            let dispatcher = try await stage.start()
+        try await Stage.playStarted { stage, dispatcher in
             let person = PersonID.random()
             try await stage.ingest.say(DeviceState(device: .random(), person: person, active: true, intervalMs: 60_000))
             try await eventually("the device") { try await dispatcher.parts.store.longestInterval(of: person) == .seconds(60) }
@@ -222,14 +202,12 @@ struct SupervisionStories {
             try await eventually("another") { try await dispatcher.parts.store.longestInterval(of: person) == .seconds(90) }
             try await stage.ingest.say(DeviceState(device: one, person: person, active: false, intervalMs: 90_000))
             try await eventually("it goes") { try await dispatcher.parts.store.longestInterval(of: person) == .seconds(60) }
-            await dispatcher.stop()
         }
     }
 
     @Test("SOS-03, SOS-04: who pauses or leaves is not supervised, also after a restart")
     func pauseAndLeave() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
             var dispatcher = try await stage.start()
             let (pausing, leaving, staying) = (PersonID.random(), PersonID.random(), PersonID.random())
             for person in [pausing, leaving, staying] { try await stage.subscribe(person) }
@@ -249,7 +227,6 @@ struct SupervisionStories {
             try await eventually("the resumed one") {
                 try await stage.question(ListEmergencies(person: pausing, limit: 10)).emergencies.count == 1
             }
-            await dispatcher.stop()
         }
     }
 }

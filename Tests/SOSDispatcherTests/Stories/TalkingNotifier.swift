@@ -4,38 +4,22 @@ import Bus
 import Contracts
 import Foundation
 import ServiceKit
-import Storage
-import Synchronization
 import TestKit
 
 @testable import SOSDispatcher
 
 final class TalkingNotifier: Sendable {
-    private let runtime: Runtime
-    private let store: Store
-    private let relay: EventRelay
-    private let epoch: String
-    private let taken = Mutex<[SendMessage]>([])
+    private let speaker: FactSpeaker
+    private let taken = Mailbox()
 
-    init(in folder: URL) async throws {
-        runtime = try Stage.runtime(.notifier, folder, [:])
-        let store = try runtime.openStore(applicationID: 1, migrations: [.streams])
-        self.store = store
-        epoch = try await store.read { try StreamLog().epoch($0) }
-        relay = EventRelay(publisher: try await runtime.publisher(of: .deliveries, epoch: epoch, heads: [:]), heads: [:])
-        var methods = Methods()
-        StreamSource(families: [.deliveries], store: store, render: { $1.body }).register(in: &methods)
-        methods.on(SendMessage.self) { [self] message, _ in
-            taken.withLock { $0.append(message) }
-            return Nothing()
-        }
-        try await runtime.answer(methods)
+    init(_ runtime: Runtime, _ folder: URL) async throws {
+        speaker = try await FactSpeaker(.deliveries, runtime, folder, methods: taken.methods)
     }
 
     /// Each once, as the real one tells repetitions by their ids.
     var messages: [SendMessage] {
-        taken.withLock { all in
-            all.reduce(into: []) { known, next in if !known.contains(where: { $0.message == next.message }) { known.append(next) } }
+        taken.messages().reduce(into: []) { known, next in
+            if !known.contains(where: { $0.message == next.message }) { known.append(next) }
         }
     }
 
@@ -44,19 +28,11 @@ final class TalkingNotifier: Sendable {
     }
 
     func say(_ settled: MessageSettled) async throws {
-        let (stream, at) = (StreamFamily.deliveries.streams[0], Timestamp.now)
-        let body = Array(try JSONEncoder().encode(settled))
-        let sequence = try await store.write { db in
-            try StreamLog().append(db, stream: stream, type: MessageSettled.type, subject: nil, at: at, body: body)
-        }
-        let header = StreamHeader(
-            stream: stream, epoch: epoch, sequence: sequence, head: sequence, type: MessageSettled.type, subject: "", at: at, trace: "")
-        relay.committed(.init(header: header, payload: { body }))
+        try await speaker.say(settled, type: MessageSettled.type, of: nil)
     }
 
     func close() async {
-        await runtime.bus.shutdown()
-        await store.close()
+        await speaker.close()
     }
 }
 

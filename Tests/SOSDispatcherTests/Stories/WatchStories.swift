@@ -39,7 +39,6 @@ struct WatchStories {
                 }
             }
             await #expect(throws: Failure.self) { try await stage.question(ReadAvailability(hours: 0)) }
-            await dispatcher.stop()
         }
     }
 
@@ -47,8 +46,7 @@ struct WatchStories {
         "R18: in two of five clean restarts changes could not be stored for 3.5 s: the test emergency that the stop cut off stood in the way"
     )
     func stoppedInFlight() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        try await Stage.play(desk) { stage in
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
             let settings = ["TRACKME_SOS_CANARY": "true", "TRACKME_SOS_DISPATCH_AT_S": "3"]
             @Sendable func open(_ dispatcher: Stage.Dispatcher) async throws -> Data? {
                 try await dispatcher.parts.store.store.read { db in
@@ -66,7 +64,6 @@ struct WatchStories {
             }
             #expect(next != cut)
             try await second.parts.journal.commit()
-            await second.stop()
         }
     }
 
@@ -96,7 +93,6 @@ struct WatchStories {
             let message = try JSONDecoder().decode(OutsideHeartbeat.Message.self, from: Data(body))
             #expect(message.service == "sos-dispatcher")
             #expect(message.canary == nil)
-            await dispatcher.stop()
         }
         await running.stop()
     }

@@ -24,8 +24,7 @@ extension SystemTests {
                 }
                 try await load.untilAcknowledged(FaultSizes.storm)
                 let report = try await suite.judge(load, patience: .seconds(40))
-                print("figure: F29: \(FaultSizes.storm) people fall ill within a second: \(report.figures.line)")
-                #expect(report.violations.isEmpty, "\(report.summary)")
+                report.expectSound("F29: \(FaultSizes.storm) people fall ill within a second")
                 #expect(report.figures.delays.count == FaultSizes.storm)
             }
         }
@@ -42,8 +41,7 @@ extension SystemTests {
                 await load.wearers[1].fallIll()
                 try await suite.untilCalled(2)
                 let report = try await suite.judge(load)
-                print("figure: F31: ten times what a device may send (answers \(load.statuses.line)): \(report.figures.line)")
-                #expect(report.violations.isEmpty, "\(report.summary)")
+                report.expectSound("F31: ten times what a device may send (answers \(load.statuses.line))")
                 #expect(load.statuses[500] == 0 && load.statuses[503] == 0)
             }
         }
@@ -53,9 +51,7 @@ extension SystemTests {
             .timeLimit(.minutes(10)))
         func keys() async throws {
             try await RealSuite.with { suite in
-                let load = try LoadGenerator(try await suite.addPeople(3), to: suite)
-                load.start()
-                try await load.untilAcknowledged(20)
+                let load = try await suite.load(by: 3, acknowledged: 20)
                 await load.wearers[0].fallIll()
                 try await suite.untilCalled(1)
                 let key = suite.layout.keys.file("store.kek", of: .ingest)
@@ -85,9 +81,7 @@ extension SystemTests {
         func again() async throws {
             let peers = [Peer("first"), Peer("second"), Peer("third")]
             try await RealSuite.with(SuiteShape(followers: peers)) { suite in
-                let load = try LoadGenerator(try await suite.addPeople(4), to: suite)
-                load.start()
-                try await load.untilAcknowledged(40)
+                let load = try await suite.load(by: 4, acknowledged: 40)
                 await load.wearers[0].fallIll()
                 await load.wearers[1].fallIll()
                 try await suite.untilCalled(2)

@@ -20,8 +20,7 @@ struct AuditFlipTests {
     /// A store of the dispatcher with its audit log filled, closed again.
     private func write(_ file: URL) async throws {
         let store = try Store.open(
-            file, applicationID: SOSDispatcher.Migrations.applicationID, migrations: SOSDispatcher.Migrations.all,
-            logger: Logger(label: "audit") { _ in SwiftLogNoOpLogHandler() })
+            file, applicationID: SOSDispatcher.Migrations.applicationID, migrations: SOSDispatcher.Migrations.all, logger: Running.quiet)
         let notes = (0..<Self.rows).map { number in
             AuditNote(
                 at: Timestamp(milliseconds: 1_800_000_000_000 + Int64(number)), actor: number.isMultiple(of: 3) ? "person" : "dispatcher",

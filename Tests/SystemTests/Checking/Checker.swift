@@ -21,14 +21,11 @@ struct CheckFigures: Sendable {
     }
 }
 
-struct CheckReport: Sendable {
+struct CheckReport: JudgedReport, Sendable {
     var violations: [Violation]
     var figures: CheckFigures
 
-    /// The first few, for a test's message.
-    var summary: String {
-        violations.prefix(8).map(\.description).joined(separator: "; ") + (violations.count > 8 ? "; … \(violations.count) in all" : "")
-    }
+    var line: String { figures.line }
 }
 
 struct Checker: Sendable {

@@ -18,8 +18,7 @@ extension SystemTests {
                 defer { disk.dispose() }
                 let shape = SuiteShape(storeFolder: ([.ingest], disk.mount))
                 try await RealSuite.with(shape) { suite in
-                    let load = try LoadGenerator(try await suite.addPeople(10), to: suite)
-                    load.start()
+                    let load = try await suite.load(by: 10)
                     for cycle in 0..<FaultSizes.powerCuts {
                         try await load.untilAcknowledged(100)
                         if cycle < load.wearers.count { await load.wearers[cycle].fallIll() }
@@ -28,8 +27,7 @@ extension SystemTests {
                     }
                     try await load.untilAcknowledged(20)
                     let report = try await suite.judge(load)
-                    print("figure: F09: power cut under ingest, \(FaultSizes.powerCuts) cycles: \(report.figures.line)")
-                    #expect(report.violations.isEmpty, "\(report.summary)")
+                    report.expectSound("F09: power cut under ingest, \(FaultSizes.powerCuts) cycles")
                 }
             }
         }
@@ -43,9 +41,7 @@ extension SystemTests {
                 let disk = try LoopDisk(in: folder)
                 defer { disk.dispose() }
                 try await RealSuite.with(SuiteShape(storeFolder: ([.ingest, .sosDispatcher], disk.mount))) { suite in
-                    let load = try LoadGenerator(try await suite.addPeople(4), to: suite)
-                    load.start()
-                    try await load.untilAcknowledged(20)
+                    let load = try await suite.load(by: 4, acknowledged: 20)
                     await load.wearers[0].fallIll()
                     try await eventually("the alert is open") {
                         try await !suite.ask(ListEmergencies(person: nil, limit: 10)).emergencies.isEmpty
@@ -53,8 +49,7 @@ extension SystemTests {
                     try await suite.cutPower(of: disk, under: [suite.sos, suite.ingest])
                     try await load.untilAcknowledged(20)
                     let report = try await suite.judge(load)
-                    print("figure: F09: power cut under both during an emergency: \(report.figures.line)")
-                    #expect(report.violations.isEmpty, "\(report.summary)")
+                    report.expectSound("F09: power cut under both during an emergency")
                     #expect(report.figures.breaches == 1)
                 }
             }
@@ -68,9 +63,7 @@ extension SystemTests {
                 let disk = try SmallDisk(in: folder, megabytes: 16)
                 defer { disk.dispose() }
                 try await RealSuite.with(SuiteShape(storeFolder: ([.ingest], disk.mount))) { suite in
-                    let load = try LoadGenerator(try await suite.addPeople(5), to: suite)
-                    load.start()
-                    try await load.untilAcknowledged(20)
+                    let load = try await suite.load(by: 5, acknowledged: 20)
                     await load.wearers[0].fallIll()
                     try await load.untilAcknowledged(20)
                     disk.fill()
@@ -81,8 +74,7 @@ extension SystemTests {
                     try disk.enlarge(toMegabytes: 64)
                     try await load.untilAcknowledged(20)
                     let report = try await suite.judge(load)
-                    print("figure: F11: ingest's disk full and back (answers \(load.statuses.line)): \(report.figures.line)")
-                    #expect(report.violations.isEmpty, "\(report.summary)")
+                    report.expectSound("F11: ingest's disk full and back (answers \(load.statuses.line))")
                     #expect(suite.ingest.ends.count == 1, "it ended before its stop")
                     #expect(load.statuses[500] == 0)
                 }
@@ -97,9 +89,7 @@ extension SystemTests {
                 let disk = try SmallDisk(in: folder, megabytes: 16)
                 defer { disk.dispose() }
                 try await RealSuite.with(SuiteShape(storeFolder: ([.sosDispatcher], disk.mount))) { suite in
-                    let load = try LoadGenerator(try await suite.addPeople(3), to: suite)
-                    load.start()
-                    try await load.untilAcknowledged(20)
+                    let load = try await suite.load(by: 3, acknowledged: 20)
                     disk.fill()
                     await load.wearers[0].fallIll()
                     try await eventually("the desk has the alert although nothing can be stored") {
@@ -108,8 +98,7 @@ extension SystemTests {
                     try disk.enlarge(toMegabytes: 64)
                     try await load.untilAcknowledged(20)
                     let report = try await suite.judge(load)
-                    print("figure: F11: sos-dispatcher's disk full and back: \(report.figures.line)")
-                    #expect(report.violations.isEmpty, "\(report.summary)")
+                    report.expectSound("F11: sos-dispatcher's disk full and back")
                     #expect(suite.sos.ends.count == 1, "it ended before its stop")
                 }
             }

@@ -79,8 +79,7 @@ extension SystemTests {
             try await RealSuite.with(SuiteShape(hasAccounts: true)) { suite in
                 let consentProcess = try #require(suite.consent)
                 let consent = "http://127.0.0.1:\(consentProcess.port)"
-                let bruno = try LoadGenerator(try await suite.addPeople(3), to: suite)
-                bruno.start()
+                let bruno = try await suite.load(by: 3)
                 let (token, person, watch) = try await anna(in: suite, consent)
                 let pieces = try await eventually("everything is stored") { try? fragments(of: person, in: suite) }
 

@@ -19,9 +19,7 @@ extension SystemTests {
             let shape = SuiteShape(environment: [.sosDispatcher: wrong, .sosDeputy: wrong], hasDeputy: true)
             try await RealSuite.with(shape) { suite in
                 let deputy = try #require(suite.deputy)
-                let load = try LoadGenerator(try await suite.addPeople(1), to: suite)
-                load.start()
-                try await load.untilAcknowledged(3)
+                let load = try await suite.load(by: 1, acknowledged: 3)
                 for one in [suite.sos, deputy] { try await one.stop() }
                 let file = suite.layout.keys.file(name, of: .sosDispatcher)
                 try Data().write(to: file)
@@ -55,9 +53,7 @@ extension SystemTests {
             try await RealSuite.with(SuiteShape(hasDeputy: true, isSupervised: true)) { suite in
                 let supervisor = try #require(suite.supervisor)
                 let deputy = try #require(suite.deputy)
-                let load = try LoadGenerator(try await suite.addPeople(1), to: suite)
-                load.start()
-                try await load.untilAcknowledged(3)
+                let load = try await suite.load(by: 1, acknowledged: 3)
                 // The desk is away, so that the call waits in the dispatchers' stores.
                 try await suite.desk.stop()
                 await load.wearers[0].fallIll()

@@ -145,8 +145,7 @@ private final class SharingUnderKills {
             process.start()
             var reader = SettingsReader(environment: layout.environment)
             let runtime = try Runtime(
-                peer: .thirdPartyGateway, settings: SuiteSettings(&reader, peer: .thirdPartyGateway, httpPort: 0),
-                logger: Logger(label: "door") { _ in SwiftLogNoOpLogHandler() })
+                peer: .thirdPartyGateway, settings: SuiteSettings(&reader, peer: .thirdPartyGateway, httpPort: 0), logger: Running.quiet)
             do {
                 try await process.untilReady()
                 let run = SharingUnderKills(process, try await runtime.client(of: .consent), seed: seed)

@@ -2,6 +2,7 @@
 
 import Foundation
 import Synchronization
+import TestKit
 
 final class FaultProxy: Sendable {
     enum Manners: Sendable {
@@ -20,17 +21,8 @@ final class FaultProxy: Sendable {
     private let listener: Int32
     private let state = Mutex((manners: Manners.honest, target: 0, connections: 0, isOpen: true))
 
-    struct Fault: Error {}
-
     init() throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        self.listener = listener
-        var address = FaultProxy.loopback(0)
-        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        guard FaultProxy.with(&address, { bind(listener, $0, length) }) == 0, listen(listener, 256) == 0 else { throw Fault() }
-        var bound = length
-        guard FaultProxy.with(&address, { getsockname(listener, $0, &bound) }) == 0 else { throw Fault() }
-        port = Int(UInt16(bigEndian: address.sin_port))
+        (listener, port) = try Loopback.listening(backlog: 256)
         Thread { [self] in accepts() }.start()
     }
 
@@ -45,18 +37,6 @@ final class FaultProxy: Sendable {
         close(listener)
     }
 
-    private static func loopback(_ port: Int) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        return address
-    }
-
-    private static func with<Value>(_ address: inout sockaddr_in, _ body: (UnsafeMutablePointer<sockaddr>) -> Value) -> Value {
-        withUnsafeMutablePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body) }
-    }
-
     private func accepts() {
         while state.withLock({ $0.isOpen }) {
             let client = accept(listener, nil, nil)
@@ -65,10 +45,7 @@ final class FaultProxy: Sendable {
                 state.connections += 1
                 return state.target
             }
-            let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            var address = FaultProxy.loopback(target)
-            guard FaultProxy.with(&address, { connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }) == 0 else {
-                close(server)
+            guard let server = try? Loopback.connected(to: target) else {
                 close(client)
                 continue
             }
@@ -142,18 +119,7 @@ final class RudeDesk: Sendable {
 
     /// On this very port, which must be free.
     init(port: Int) throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        self.listener = listener
-        var on: Int32 = 1
-        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let bound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
-        }
-        guard bound == 0, listen(listener, 64) == 0 else { throw FaultProxy.Fault() }
+        listener = try Loopback.listening(port).descriptor
         Thread { [self] in serve() }.start()
     }
 

@@ -36,7 +36,7 @@ actor Follower {
 
     func start() async throws {
         let runtime = try Runtime(
-            peer: peer, settings: layout.settings(), logger: Logger(label: "follower") { _ in SwiftLogNoOpLogHandler() })
+            peer: peer, settings: layout.settings(), logger: Running.quiet)
         let consumer = try await runtime.consumer(of: .samples)
         let stored = fault == .asksForNoReplay && !applied.isEmpty ? [] : Array(positions.values)
         let task = Task {
@@ -94,7 +94,7 @@ actor Follower {
 
     private func heads() async throws -> (epoch: String, heads: [String: Int64]) {
         let runtime = try Runtime(
-            peer: peer, settings: layout.settings(), logger: Logger(label: "follower") { _ in SwiftLogNoOpLogHandler() })
+            peer: peer, settings: layout.settings(), logger: Running.quiet)
         do {
             let client = try await runtime.client(of: .ingest)
             var heads: [String: Int64] = [:]

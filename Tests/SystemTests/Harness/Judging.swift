@@ -8,6 +8,14 @@ import Testing
 @testable import Operator
 
 extension RealSuite {
+    /// What new people's devices deliver from now on, as soon as so many of their batches are acknowledged.
+    func load(by count: Int, acknowledged batches: Int = 0) async throws -> LoadGenerator {
+        let load = try LoadGenerator(try await addPeople(count), to: self)
+        load.start()
+        try await load.untilAcknowledged(batches)
+        return load
+    }
+
     /// Ends the load, waits for what is under way, reads everything back, stops the suite and has it judged. What never comes
     /// about is left for the checker to find.
     func judge(
@@ -52,6 +60,27 @@ extension RealSuite {
 
     private func everyEmergency() async throws -> [ListEmergencies.Entry] {
         try await ask(ListEmergencies(person: nil, limit: 1000)).emergencies
+    }
+}
+
+/// What a checker says in the end.
+protocol JudgedReport {
+    associatedtype Violations: Collection where Violations.Element: CustomStringConvertible
+    var violations: Violations { get }
+    /// The figures.
+    var line: String { get }
+}
+
+extension JudgedReport {
+    /// The first few, for a test's message.
+    var summary: String {
+        violations.prefix(8).map(\.description).joined(separator: "; ") + (violations.count > 8 ? "; … \(violations.count) in all" : "")
+    }
+
+    /// Prints the figures of what was done, and expects that nothing was violated.
+    func expectSound(_ done: String, sourceLocation: SourceLocation = #_sourceLocation) {
+        print("figure: \(done): \(line)")
+        #expect(violations.isEmpty, "\(summary)", sourceLocation: sourceLocation)
     }
 }
 

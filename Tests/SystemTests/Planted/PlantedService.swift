@@ -6,6 +6,7 @@ import Logging
 import ServiceKit
 import ServiceLifecycle
 import Storage
+import TestKit
 import Testing
 
 @testable import Ingest
@@ -50,7 +51,7 @@ struct PlantedService {
         let suite = SuiteSettings(&reader, peer: .ingest, httpPort: IngestAssembly.httpPort)
         let settings = IngestAssembly.settings(&reader)
         try reader.finish(prefixes: SuiteSettings.prefixes.union(IngestAssembly.prefixes))
-        let logger = Logger(label: "planted") { _ in SwiftLogNoOpLogHandler() }
+        let logger = Running.quiet
         let runtime = try Runtime(peer: .ingest, settings: suite, logger: logger, store: fault.storeSettings)
         let parts = try await IngestAssembly.build(settings, on: runtime)
         try await ServiceGroup(services: parts, logger: logger).run()

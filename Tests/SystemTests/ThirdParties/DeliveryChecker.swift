@@ -55,13 +55,9 @@ enum DeliveryViolation: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-struct DeliveryReport: Sendable {
+struct DeliveryReport: JudgedReport, Sendable {
     var violations: Set<DeliveryViolation> = []
     var line = ""
-
-    var summary: String {
-        violations.prefix(8).map(\.description).joined(separator: "; ") + (violations.count > 8 ? "; … \(violations.count) in all" : "")
-    }
 }
 
 enum DeliveryChecker {

@@ -5,6 +5,7 @@ import Foundation
 import Sealing
 import ServiceKit
 import Synchronization
+import TestKit
 
 @testable import Operator
 
@@ -88,20 +89,8 @@ final class WebhookReceiver: Sendable {
 
     // MARK: On and off
 
-    struct PortTaken: Error {}
-
     func open() throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var yes: Int32 = 1
-        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let isBound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 }
-        }
-        guard isBound, listen(listener, 64) == 0 else { throw PortTaken() }
+        let listener = try Loopback.listening(port).descriptor
         state.withLock { $0.listener = listener }
         Thread.detachNewThread { [weak self] in
             while true {

@@ -163,8 +163,7 @@ struct DataDoorTests {
 
     @Test("PAY-04, SHR-10, ORG-20: not answered, not paid, in preparation and not entitled are told apart, and nothing leaves")
     func tellsApart() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             house.world.put(Self.samples(house))
             let id = try await house.open(house.form())
             let path = "/requests/\(id)/data?type=heart-rate"

@@ -37,8 +37,7 @@ struct RequestMemoryTests {
 
     @Test("a request is read once for as long as nothing is committed, and again after any commit")
     func remembers() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let id = try await house.granted(house.form())
             let (memory, count) = (RequestMemory(store: house.opened.store), Count())
             for round in 1...3 {
@@ -54,8 +53,7 @@ struct RequestMemoryTests {
 
     @Test("INV-20: what was read while something was committed is not relied on afterwards")
     func overtaken() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let id = try await house.granted(house.form())
             let (memory, count) = (RequestMemory(store: house.opened.store), Count())
             // The store says that it is paid, and before that is remembered the money goes back.
@@ -72,8 +70,7 @@ struct RequestMemoryTests {
 
     @Test("what is remembered is bounded")
     func bounded() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let id = try await house.granted(house.form())
             let stored = try #require(try await house.stored(id))
             let memory = RequestMemory(store: house.opened.store)
@@ -88,8 +85,7 @@ struct RequestMemoryTests {
 
     @Test("SHR-16, PAY-04, INV-04, INV-20: money that goes back, a type and a request withdrawn stop the very next page, every time")
     func stops() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let start = house.world.now - .seconds(10 * 86_400)
             for type in [Metric.heartRate, .glucose] {
                 house.world.put((0..<5).map { Sample(type: type, at: start + .seconds(Int64($0) * 60), value: 80) })

@@ -33,8 +33,7 @@ struct CredentialStories {
             }
             return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
         }
-        try await OrganisationHarness.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let made = try await house.ask(
                 "POST", "/thirdparty/v1/clients", token: founded.token, json: ["name": "nightly", "scopes": ["organisation:manage"]])
             let client = try #require(made.json["client"] as? String)
@@ -68,8 +67,7 @@ struct CredentialStories {
         "X19: 300 wrong client secrets of one address, at both routes and in both spellings: after a hundred they are 429; the right one gets its token there"
     )
     func guessedSecrets() async throws {
-        try await OrganisationHarness.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let made = try await house.ask(
                 "POST", "/thirdparty/v1/clients", token: founded.token, json: ["name": "nightly", "scopes": ["organisation:manage"]])
             let client = try #require(made.json["client"] as? String)

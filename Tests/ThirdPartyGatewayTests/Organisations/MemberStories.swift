@@ -21,8 +21,7 @@ struct MemberStories {
 
     @Test("ORG-23: several members work for an organisation at the same time, each with the rights of a role")
     func several() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let administrator = try await house.invite("ada@example.org", as: .administrator, by: founded)
             let analyst = try await house.invite("giulia@example.org", as: .analyst, by: founded)
             let page: Page<MemberItem> = try await house.ask("GET", Self.members, token: administrator.token).expect(status: 200).decoded()
@@ -39,8 +38,7 @@ struct MemberStories {
 
     @Test("ORG-23: a role changes with the next call; only owners make and change owners; the first member stays one")
     func roles() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let administrator = try await house.invite("ada@example.org", as: .administrator, by: founded)
             let second = try await house.invite("otto@example.org", as: .owner, by: founded)
             func change(_ member: MemberID, to role: String, _ token: String) async throws -> HarnessAnswer {
@@ -64,8 +62,7 @@ struct MemberStories {
 
     @Test("ORG-11, ORG-23: a program that may manage members alone cannot make one who may do more than itself")
     func noDetour() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let administrator = try await house.invite("ada@example.org", as: .administrator, by: founded)
             let manager = try await accessToken(house, make(house, founded.token, ["organisation:manage"]))
             for role in Role.allCases {
@@ -85,8 +82,7 @@ struct MemberStories {
 
     @Test("ORG-23: a removed member is refused at once, and consent ends the log-in, also when it was away")
     func removed() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let analyst = try await house.invite("giulia@example.org", as: .analyst, by: founded)
             try await house.ask("GET", "/thirdparty/v1/organisation", token: analyst.token).expect(status: 200)
             house.consent.fail(Failure(.unavailable, "starting"))
@@ -100,8 +96,7 @@ struct MemberStories {
 
     @Test("ORG-23, CON-06: an address that is in use elsewhere cannot be invited; consent away is told as such")
     func inviteRefused() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             house.consent.occupy("anna@example.org")
             let body = ["email": "anna@example.org", "role": "analyst"]
             #expect(try await house.ask("POST", Self.members, token: founded.token, json: body).problem == "email-in-use")
@@ -115,8 +110,7 @@ struct MemberStories {
 
     @Test("ORG-23: invitations cannot be made a flood of mail to somebody's address")
     func invitedAgainAndAgain() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let body = ["email": "victim@example.org", "role": "analyst"]
             for _ in 0..<3 { try await house.ask("POST", Self.members, token: founded.token, json: body).expect(status: 201) }
             let refused = try await house.ask("POST", Self.members, token: founded.token, json: body)
@@ -130,8 +124,7 @@ struct MemberStories {
 
     @Test("ORG-23: when an organisation is full, an invitation says so, and invites nobody")
     func full() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let contact = MemberContact(email: try #require(EmailAddress("many@example.org")), language: .english)
             try await house.opened.store.write { [table = house.parts.members.table] db in
                 for _ in 1..<MemberService.most {
@@ -181,8 +174,7 @@ struct MemberStories {
 
     @Test("ORG-11: a program gets a token by OAuth 2 client credentials, by Basic or by the form, for its scopes and an hour")
     func clientCredentials() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let client = try await make(house, founded.token, ["organisation:manage", "data:read"])
             for basic in [true, false] {
                 let answer = try await token(house, client, basic: basic).expect(status: 200)
@@ -230,8 +222,7 @@ struct MemberStories {
 
     @Test("ORG-11: withdrawing a client ends its tokens at once, also one that was just used; so does revoking one by itself")
     func withdrawn() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let client = try await make(house, founded.token, ["organisation:manage"])
             let one = try await accessToken(house, client)
             let two = try await accessToken(house, client)
@@ -269,8 +260,7 @@ struct MemberStories {
 
     @Test("ORG-11: the token endpoint refuses as RFC 6749 says")
     func refusals() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let client = try await make(house, founded.token, ["data:read"])
             let path = "/thirdparty/v1/oauth/token"
             let shown = "&client_id=\(client.id)&client_secret=\(client.secret)"
@@ -296,8 +286,7 @@ struct MemberStories {
 
     @Test("ORG-11: nobody gives a program rights that they have not; fewer rights end the tokens that had more; secrets are shown once")
     func clientRights() async throws {
-        try await House.run(environment: ["TRACKME_ORG_CLIENTS_MOST": "2"]) { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded(environment: ["TRACKME_ORG_CLIENTS_MOST": "2"]) { house, founded in
             let manager = try await make(house, founded.token, ["organisation:manage"])
             let bearer = try await accessToken(house, manager)
             let more = try await house.ask("POST", Self.clients, token: bearer, json: ["name": "x", "scopes": ["data:read"]])
@@ -322,8 +311,7 @@ struct MemberStories {
 
     @Test("ORG-11: a token that is asked for while the client loses rights never opens what the client may not any more")
     func narrowedMeanwhile() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let client = try await make(house, founded.token, ["data:read", "organisation:manage"])
             for _ in 0..<20 {
                 async let one = token(house, client)
@@ -345,8 +333,8 @@ struct MemberStories {
 
     @Test("limits and quotas are told in the headers of every answer, refusals too; beyond them it is 429 with Retry-After")
     func limits() async throws {
-        try await House.run(environment: ["TRACKME_ORG_CALLS_PER_MINUTE": "5", "TRACKME_ORG_CALLS_PER_DAY": "1000"]) { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded(environment: ["TRACKME_ORG_CALLS_PER_MINUTE": "5", "TRACKME_ORG_CALLS_PER_DAY": "1000"]) {
+            house, founded in
             var remaining: [Int] = []
             var refused: HarnessAnswer?
             // A minute may begin anew in between.

@@ -35,7 +35,7 @@ struct NeutralRegistrationStories {
             }
             #expect(shown(known) == shown(unknown) && Set(known.headers.keys) == Set(unknown.headers.keys))
             // Whoever reads that address learns that somebody gave it, and by the link that it is in use.
-            let link = try house.token(of: try await house.mail.arrived(to: "anna@example.org", .organisationConfirm))
+            let link = try await house.mail.arrived(to: "anna@example.org", .organisationConfirm).linkToken
             let refused = try await house.ask("POST", Self.confirmations, json: ["token": link])
             #expect(refused.status == 409 && refused.problem == "email-in-use" && refused.pointers == ["/email"])
             // What can never be confirmed stands in nobody's way: its name and VAT number are free at once.
@@ -58,7 +58,7 @@ struct NeutralRegistrationStories {
             }
             func confirm(_ name: String) async throws -> HarnessAnswer {
                 let mail = try #require(mails.first { $0.values["organisation"] == name })
-                return try await house.ask("POST", Self.confirmations, json: ["token": try house.token(of: mail)])
+                return try await house.ask("POST", Self.confirmations, json: ["token": try mail.linkToken])
             }
             try await confirm("Clinica Due").expect(status: 200)
             let holder = try #require(house.consent.logIns[House.address])
@@ -89,7 +89,7 @@ struct NeutralRegistrationStories {
                 try await house.ask(
                     "POST", "/thirdparty/v1/organisations/confirmation-mails", json: ["email": House.address]
                 ).expect(status: 202)
-                let link = try house.token(of: try await house.mail.arrived(to: House.address, .organisationConfirm, count: 2))
+                let link = try await house.mail.arrived(to: House.address, .organisationConfirm, count: 2).linkToken
                 try await house.ask("POST", Self.confirmations, json: ["token": link]).expect(status: 200)
                 #expect(house.consent.logIns[House.address] != nil)
             }

@@ -95,6 +95,13 @@ final class OrganisationHarness: Sendable {
             try await run(in: folder, environment: environment, body)
         }
     }
+
+    /// With an organisation in it that is registered and confirmed.
+    static func runFounded<Value>(
+        environment: [String: String] = [:], _ body: (OrganisationHarness, Founded) async throws -> Value
+    ) async throws -> Value {
+        try await run(environment: environment) { harness in try await body(harness, harness.found()) }
+    }
 }
 
 // MARK: HTTP
@@ -153,11 +160,6 @@ extension OrganisationHarness {
             "POST", "/thirdparty/v1/organisations", json: form, headers: key.map { ["Idempotency-Key": $0] } ?? [:])
     }
 
-    /// The token at the end of a mailed link.
-    func token(of message: SendMessage) throws -> String {
-        String(try #require(message.values["link"]?.split(separator: "/").last))
-    }
-
     struct Founded: Sendable {
         let id: OrganisationID
         let owner: MemberID
@@ -172,7 +174,7 @@ extension OrganisationHarness {
         let id = try #require(OrganisationID(answer.json["organisation"] as? String ?? ""))
         let owner = try #require(consent.logIn(of: id)?.member)
         if confirmed {
-            let link = try token(of: try await mail.arrived(to: address, .organisationConfirm))
+            let link = try await mail.arrived(to: address, .organisationConfirm).linkToken
             try await ask("POST", "/thirdparty/v1/organisations/confirmations", json: ["token": link]).expect(status: 200)
         }
         return Founded(id: id, owner: owner, token: try logIns.token(owner, of: id, at: clock.now))

@@ -19,8 +19,7 @@ struct OrganisationProfileStories {
 
     @Test("ORG-12: the profile can be seen at any time and leads to editing, past and pending requests")
     func shown() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let profile: OrganisationItem = try await house.ask("GET", Self.path, token: founded.token).expect(status: 200).decoded()
             #expect(profile.organisation == founded.id && profile.email == House.address && profile.state == .active)
             #expect(profile.links["pendingRequests"] != nil && profile.links["requests"] != nil && profile.links["edit"] != nil)
@@ -30,8 +29,7 @@ struct OrganisationProfileStories {
 
     @Test("ORG-13, ORG-14: addresses, sector, representative and payment method change at any time, each by itself")
     func changes() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let before: OrganisationItem = try await house.ask("GET", Self.path, token: founded.token).decoded()
             let change: [String: Any] = [
                 "billingAddress": ["street": "Corso Como 1"], "representative": ["phone": "+39 06 1234567"], "sector": "insurance",
@@ -55,8 +53,7 @@ struct OrganisationProfileStories {
 
     @Test("ORG-13, ORG-09: business name and VAT number are fixed; a wrong field is named as at registration; nothing changes then")
     func refused() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let before = try await house.opened.store.read { [table = house.parts.repository.table] db in
                 try table.find(db, founded.id)?.details
             }
@@ -82,13 +79,12 @@ struct OrganisationProfileStories {
 
     @Test("ORG-13, CON-06: another corporate address is in force once somebody there says yes; the old one is told")
     func address() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             house.consent.occupy("taken@example.org")
             let new = "new@example.org"
             try await house.ask("PUT", Self.path + "/email", token: founded.token, json: ["email": new]).expect(status: 202)
             #expect(try await house.ask("PUT", Self.path + "/email", token: founded.token, json: ["email": new]).status == 429)
-            let link = try house.token(of: try await house.mail.arrived(to: new, .organisationAddressChange))
+            let link = try await house.mail.arrived(to: new, .organisationAddressChange).linkToken
             let before: OrganisationItem = try await house.ask("GET", Self.path, token: founded.token).decoded()
             #expect(before.email == House.address)
             #expect(try await house.ask("GET", "/thirdparty/v1/organisations/confirm-address/\(link)").text.contains(new))
@@ -102,7 +98,7 @@ struct OrganisationProfileStories {
             // Taken by somebody else's account, which consent alone knows.
             try await house.ask("PUT", Self.path + "/email", token: founded.token, json: ["email": "taken@example.org"])
                 .expect(status: 202)
-            let other = try house.token(of: try await house.mail.arrived(to: "taken@example.org", .organisationAddressChange))
+            let other = try await house.mail.arrived(to: "taken@example.org", .organisationAddressChange).linkToken
             let refused = try await house.ask("POST", "/thirdparty/v1/organisations/confirm-address/\(other)", form: "")
             #expect(refused.status == 409)
             let still: OrganisationItem = try await house.ask("GET", Self.path, token: founded.token).decoded()
@@ -112,8 +108,7 @@ struct OrganisationProfileStories {
 
     @Test("ORG-13, ORG-23: nobody but an owner can move the corporate address, and with it the first owner's log-in, to another mailbox")
     func addressIsTheOwners() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let administrator = try await house.invite("ada@example.org", as: .administrator, by: founded)
             let second = try await house.invite("otto@example.org", as: .owner, by: founded)
             let wanted = ["email": "mine@example.org"]
@@ -163,8 +158,7 @@ struct OrganisationProfileStories {
         "ORG-16, CON-13: what ends and what stays due is shown; without the confirmation nothing happens; with it the gateway ends it and tells consent and its own parts"
     )
     func deleted() async throws {
-        try await House.run { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded { house, founded in
             let subscription = try await Self.open(house, of: founded.id)
             let analyst = try await house.invite("giulia@example.org", as: .analyst, by: founded)
             let shown: ClosingItem = try await house.ask("GET", Self.path + "/closing", token: founded.token).expect(status: 200).decoded()

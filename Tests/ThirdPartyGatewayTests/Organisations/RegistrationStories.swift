@@ -30,7 +30,7 @@ struct RegistrationStories {
             #expect(try await house.ask("GET", "/thirdparty/v1/members", token: token).problem == "organisation-not-confirmed")
             #expect(try await house.ask("GET", "/thirdparty/v1/organisation", token: token).json["state"] as? String == "unconfirmed")
 
-            let link = try house.token(of: mail)
+            let link = try mail.linkToken
             let page = try await house.ask("GET", "/thirdparty/v1/organisations/confirm/\(link)").expect(status: 200)
             #expect(page.text.contains("Istituto Ricerche S.p.A."), "looking uses nothing up")
             try await house.ask("POST", "/thirdparty/v1/organisations/confirm/\(link)", form: "").expect(status: 200)
@@ -131,7 +131,7 @@ struct RegistrationStories {
         try await withTemporaryFolder { folder in
             try await House.run(in: folder, clock: clock) { house in
                 try await house.register().expect(status: 201)
-                let old = try house.token(of: try await house.mail.arrived(to: House.address, .organisationConfirm))
+                let old = try await house.mail.arrived(to: House.address, .organisationConfirm).linkToken
                 let path = "/thirdparty/v1/organisations/confirmation-mails"
                 let unknown = try await house.ask("POST", path, json: ["email": "nobody@example.org"]).expect(status: 202)
                 let early = try await house.ask("POST", path, json: ["email": House.address]).expect(status: 202)
@@ -145,7 +145,7 @@ struct RegistrationStories {
                 let stale = try await house.ask("POST", "/thirdparty/v1/organisations/confirmations", json: ["token": old])
                 #expect(stale.status == 404 && stale.problem == "link-not-valid")
                 try await house.ask("POST", path, json: ["email": "OFFICE@example.org"]).expect(status: 202)
-                let link = try house.token(of: try await house.mail.arrived(to: House.address, .organisationConfirm, count: 2))
+                let link = try await house.mail.arrived(to: House.address, .organisationConfirm, count: 2).linkToken
                 try await house.ask("POST", "/thirdparty/v1/organisations/confirmations", json: ["token": link]).expect(status: 200)
                 try await house.ask("POST", path, json: ["email": House.address]).expect(status: 202)
                 #expect(house.mail.messages(to: House.address, .organisationConfirm).count == 2, "nothing waits any more")
@@ -193,7 +193,7 @@ struct RegistrationStories {
         try await withTemporaryFolder { folder in
             try await House.run(in: folder, environment: ["TRACKME_ORG_UNCONFIRMED_H": "24"], clock: clock, runsJobs: false) { house in
                 try await house.register().expect(status: 201)
-                let link = try house.token(of: try await house.mail.arrived(to: House.address, .organisationConfirm))
+                let link = try await house.mail.arrived(to: House.address, .organisationConfirm).linkToken
                 // Calls are dated by the machine's own clock: it is the registration that grows old.
                 try await house.opened.store.write { db in
                     try db.execute(sql: "UPDATE organisations SET created_at = created_at - 90000000")
@@ -267,8 +267,7 @@ struct RegistrationStories {
 
     @Test("org.approval_required: a confirmed organisation waits for the operator, who approves, suspends and resumes it")
     func approval() async throws {
-        try await House.run(environment: ["TRACKME_ORG_APPROVAL_REQUIRED": "true"]) { house in
-            let founded = try await house.found()
+        try await OrganisationHarness.runFounded(environment: ["TRACKME_ORG_APPROVAL_REQUIRED": "true"]) { house, founded in
             _ = try await house.mail.arrived(to: House.address, .organisationAwaitsApproval)
             func problem() async throws -> String? {
                 try await house.ask("GET", "/thirdparty/v1/members", token: founded.token).problem

@@ -18,8 +18,7 @@ struct ContestedMoneyTests {
     /// Accepted and paid by the scripted card, whose process is `process1`.
     private static func paid(_ house: PaymentHarness) async throws -> PayableRequest {
         try await house.setPrices()
-        let request = try await house.request()
-        try await house.accept(request)
+        let request = try await house.accepted()
         try await house.pay(request)
         #expect(try await house.isPaid(request))
         return request
@@ -243,10 +242,7 @@ struct ContestedMoneyTests {
         "PAY-09: a charge of another amount or currency than was asked for pays nothing, goes back and is seen",
         arguments: [Amount(minor: 623, currency: "EUR"), Amount(minor: 100, currency: "EUR"), Amount(minor: 622, currency: "USD")])
     func otherAmount(taken: Amount) async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
-            let request = try await house.request()
-            try await house.accept(request)
+        try await PaymentHarness.playAccepted { house, request in
             house.card.become(.takes(taken))
             #expect(await problemName { try await house.pay(request) } == "payment-declined")
             #expect(try await house.isPaid(request) == false)
@@ -296,10 +292,7 @@ struct ContestedMoneyTests {
 
     @Test("PAY-05: a call that was put off by a clock that has been set back since is made all the same")
     func clockSetBack() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
-            let request = try await house.request()
-            try await house.accept(request)
+        try await PaymentHarness.playAccepted { house, request in
             house.card.become(.losesAnswers)
             house.pass(.seconds(86_400))
             try await house.pay(request)

@@ -16,10 +16,7 @@ import Testing
 struct LostMoneyTests {
     @Test("PAY-09: a charge that shows only after its process was called off is looked at on a hint, and goes back")
     func chargedAfterCancel() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
-            let request = try await house.request()
-            try await house.accept(request)
+        try await PaymentHarness.playAccepted { house, request in
             try await house.pay(request, token: nil)
             try await house.close(request, as: .revoked)
             #expect(try await house.bill(request).attempts[0].state == .cancelled)
@@ -44,10 +41,7 @@ struct LostMoneyTests {
 
     @Test("PAY-09: a request withdrawn while its charge is on its way is not called off at the same time: the charge is known first")
     func oneAfterTheOther() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
-            let request = try await house.request()
-            try await house.accept(request)
+        try await PaymentHarness.playAccepted { house, request in
             let payment = try await house.bill(request).payment
             let (store, parts, now) = (house.store, house.parts, house.now)
             let ledger = parts.service.ledger

@@ -163,8 +163,7 @@ struct PaymentDoorTests {
         }
         try await Door.play(["TRACKME_PAY_BANK_IBAN": ""]) { house, door in
             try await house.setPrices()
-            let request = try await house.request()
-            try await house.accept(request)
+            let request = try await house.accepted()
             #expect(house.parts.repository.ledger.providers.methods.count == 3)
         }
     }
@@ -173,8 +172,7 @@ struct PaymentDoorTests {
     func invoices() async throws {
         try await Door.play { house, door in
             try await house.setPrices()
-            let request = try await house.request()
-            try await house.accept(request)
+            let request = try await house.accepted()
             let payment = try await house.pay(request).stored.bill.payment
             let list = try await door.call("GET", "/thirdparty/v1/invoices")
             #expect(list.body["items"].items.map { $0["invoice"].text } == ["2026-000001"])
@@ -222,10 +220,7 @@ struct PaymentDoorTests {
 
     @Test("PAY-09: a notification with the right signature pays, and again changes nothing")
     func signedNotification() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
-            let request = try await house.request()
-            try await house.accept(request)
+        try await PaymentHarness.playAccepted { house, request in
             try await house.pay(request, token: nil)
             let text = """
                 {"type":"payment_intent.succeeded","data":{"object":{"id":"process1","status":"succeeded","amount_received":622,

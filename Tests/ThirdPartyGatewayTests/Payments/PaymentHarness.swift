@@ -193,6 +193,18 @@ final class PaymentHarness: Sendable {
         }
     }
 
+    static func playWithPrices(_ environment: [String: String] = [:], _ body: (PaymentHarness) async throws -> Void) async throws {
+        try await play(environment) { harness in
+            try await harness.setPrices()
+            try await body(harness)
+        }
+    }
+
+    /// With prices, and a request that is asked for and accepted.
+    static func playAccepted(_ body: (PaymentHarness, PayableRequest) async throws -> Void) async throws {
+        try await playWithPrices { harness in try await body(harness, harness.accepted()) }
+    }
+
     private func close() async {
         await store.close()
         await open.stores.opened.keys.close()
@@ -243,6 +255,15 @@ final class PaymentHarness: Sendable {
             try repository.opened(db, request)
         }
         try await carryAll()
+        return request
+    }
+
+    /// Asked for and accepted.
+    func accepted(
+        _ id: RequestID = .random(), of organisation: OrganisationID = PaymentHarness.organisation, types: [Metric] = [.heartRate]
+    ) async throws -> PayableRequest {
+        let request = try await request(id, of: organisation, types: types)
+        try await accept(request)
         return request
     }
 

@@ -20,8 +20,7 @@ struct PaymentHistoryTests {
 
     @Test("INV-20, PAY-09: whatever is killed when, nothing leaves unpaid and nothing is charged twice", arguments: UInt64(0)..<6)
     func histories(seed: UInt64) async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
+        try await PaymentHarness.playWithPrices { house in
             var luck = SeededGenerator(seed: seed)
             var known: [Known] = []
             for _ in 0..<60 {

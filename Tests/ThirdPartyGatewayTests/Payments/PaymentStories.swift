@@ -15,8 +15,7 @@ import Testing
 struct PaymentStories {
     @Test("PAY-02, PAY-03, PAY-04: a process at submission, due at acceptance, data only once paid, receipt and invoice")
     func life() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
+        try await PaymentHarness.playWithPrices { house in
             let request = try await house.request()
             #expect(house.card.kinds() == [.open] && house.card.charges == 0)
             #expect(try await house.bill(request).isFeasible == true)
@@ -54,8 +53,7 @@ struct PaymentStories {
 
     @Test("PAY-02: not feasible is told, the request goes on, and another method can be taken")
     func notFeasible() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
+        try await PaymentHarness.playWithPrices { house in
             house.card.become(.refusesToOpen("amount-too-small"))
             let request = try await house.request()
             #expect(try await house.bill(request).isFeasible == false)
@@ -70,10 +68,7 @@ struct PaymentStories {
 
     @Test("PAY-05: a declined charge says why and costs nothing; another card or method is taken")
     func declined() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
-            let request = try await house.request()
-            try await house.accept(request)
+        try await PaymentHarness.playAccepted { house, request in
             house.card.become(.declines("insufficient-funds"))
             #expect(await problemName { try await house.pay(request) } == "payment-declined")
             #expect(try await house.messages().last?.values["reason"] == "insufficient-funds")
@@ -86,11 +81,9 @@ struct PaymentStories {
 
     @Test("PAY-05, NFR-20: a handler that cannot be reached leaves the amount due, with another try or another method")
     func unreachable() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
+        try await PaymentHarness.playWithPrices { house in
             house.card.become(.away)
-            let request = try await house.request()
-            try await house.accept(request)
+            let request = try await house.accepted()
             #expect(await problemName { try await house.pay(request) } == "payment-handler-unreachable")
             #expect(try await house.bill(request).status == .due)
             // The same way once it is back…
@@ -98,8 +91,7 @@ struct PaymentStories {
             #expect(try await house.pay(request).stored.bill.status == .paid && house.card.charges == 1)
             // … or another one while it is away.
             house.card.become(.away)
-            let second = try await house.request()
-            try await house.accept(second)
+            let second = try await house.accepted()
             #expect(try await house.pay(second, by: .paypal).stored.bill.status == .paid)
             #expect(house.payPal.charges == 1)
         }
@@ -107,10 +99,7 @@ struct PaymentStories {
 
     @Test("PAY-09: the gateway is killed between the call and its answer: the amount is charged once")
     func killed() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
-            let request = try await house.request()
-            try await house.accept(request)
+        try await PaymentHarness.playAccepted { house, request in
             let store = house.store
             // The handler has charged; nothing more reaches the disk of the process that asked for it.
             house.card.meanwhile.withLock { $0 = nil }
@@ -136,10 +125,7 @@ struct PaymentStories {
 
     @Test("PAY-09: answers that are lost are asked for again under the same key, with growing pauses")
     func lostAnswers() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
-            let request = try await house.request()
-            try await house.accept(request)
+        try await PaymentHarness.playAccepted { house, request in
             house.card.become(.losesAnswers)
             let shown = try await house.pay(request)
             #expect(shown.stored.bill.live?.state == .confirming && shown.stored.bill.status == .due)
@@ -156,10 +142,7 @@ struct PaymentStories {
 
     @Test("PAY-09: a notification that comes again, late or for nobody has no effect")
     func notifications() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
-            let request = try await house.request()
-            try await house.accept(request)
+        try await PaymentHarness.playAccepted { house, request in
             let shown = try await house.pay(request, token: nil)
             #expect(shown.stored.bill.status == .due && shown.stored.bill.live?.step?.clientSecret == "process1_secret")
             house.card.payerPays("process1")
@@ -176,10 +159,7 @@ struct PaymentStories {
 
     @Test("PAY-09: where no notification comes, the handler is asked what became of it")
     func watched() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
-            let request = try await house.request()
-            try await house.accept(request)
+        try await PaymentHarness.playAccepted { house, request in
             try await house.pay(request, token: nil)
             house.card.payerPays("process1")
             try await house.parts.jobs.lookAtAll()
@@ -190,8 +170,7 @@ struct PaymentStories {
 
     @Test("PAY-09: declined, expired and withdrawn requests cost nothing, and their processes are called off")
     func closed() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
+        try await PaymentHarness.playWithPrices { house in
             for outcome in [RequestStatus.declined, .expired, .revoked] {
                 let request = try await house.request()
                 if outcome == .revoked { try await house.accept(request) }
@@ -206,11 +185,9 @@ struct PaymentStories {
 
     @Test("SHR-25: what the third party itself has ended stays due and is shown as a debt")
     func debts() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
+        try await PaymentHarness.playWithPrices { house in
             for _ in 0..<2 {
-                let request = try await house.request()
-                try await house.accept(request)
+                let request = try await house.accepted()
                 try await house.close(request, as: .ended)
                 #expect(try await house.bill(request).status == .due)
             }
@@ -223,8 +200,7 @@ struct PaymentStories {
 
     @Test("CON-21: what is withdrawn after payment goes back with a credit note, unless something was delivered")
     func refunds() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
+        try await PaymentHarness.playWithPrices { house in
             let repository = house.parts.repository
             let (kept, returned, empty) = (try await house.request(), try await house.request(), try await house.request())
             for request in [kept, returned, empty] {
@@ -251,12 +227,10 @@ struct PaymentStories {
 
     @Test("PAY-06: invoices of a year are numbered without gaps, whatever was undone in between")
     func numbers() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
+        try await PaymentHarness.playWithPrices { house in
             for index in 0..<6 {
                 if index == 3 { house.clock.withLock { $0 = Timestamp(milliseconds: 1_798_761_600_000) } }  // 2027-01-01
-                let request = try await house.request()
-                try await house.accept(request)
+                let request = try await house.accepted()
                 struct Undone: Error {}
                 let payment = try await house.bill(request).payment
                 let (ledger, now) = (house.parts.service.ledger, house.now)
@@ -277,8 +251,7 @@ struct PaymentStories {
 
     @Test("PAY-01: a quote names its list; the price of a request stays when the list changes, and an old quote is honoured for a time")
     func versions() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
+        try await PaymentHarness.playWithPrices { house in
             let first = try await house.request()
             var dearer = PaymentSamples.prices
             dearer.perRequest = 5000
@@ -310,10 +283,7 @@ struct PaymentStories {
 
     @Test("PAY-08: a handler's token and secrets are in no file, before the answer and after it")
     func sealed() async throws {
-        try await PaymentHarness.play { house in
-            try await house.setPrices()
-            let request = try await house.request()
-            try await house.accept(request)
+        try await PaymentHarness.playAccepted { house, request in
             house.card.become(.losesAnswers)
             try await house.pay(request, token: "pm_canary4242")
             let hunt = CanaryHunt(texts: ["pm_canary4242", "process1_secret", "Cardiolab", "Via Larga 1"], numbers: [])
@@ -329,8 +299,7 @@ struct PaymentStories {
 
     @Test("pay.when: due at submission, or never anything to pay")
     func whenDue() async throws {
-        try await PaymentHarness.play(["TRACKME_PAY_WHEN": "on_submit"]) { house in
-            try await house.setPrices()
+        try await PaymentHarness.playWithPrices(["TRACKME_PAY_WHEN": "on_submit"]) { house in
             let request = try await house.request()
             #expect(try await house.pay(request).stored.bill.status == .paid)
             #expect(try await house.released() == [], "CON-20: data leave only after the acceptance")
@@ -341,10 +310,8 @@ struct PaymentStories {
             try await house.close(declined, as: .declined)
             #expect(try await house.bill(declined).status == .refunded && house.card.refunds == 1)
         }
-        try await PaymentHarness.play(["TRACKME_PAY_WHEN": "free"]) { house in
-            try await house.setPrices()
-            let request = try await house.request()
-            try await house.accept(request)
+        try await PaymentHarness.playWithPrices(["TRACKME_PAY_WHEN": "free"]) { house in
+            let request = try await house.accepted()
             #expect(try await house.isPaid(request))
             #expect(try await house.bill(request).amount.isNothing)
         }

@@ -33,8 +33,7 @@ struct OvertakenTests {
 
     @Test("ACC-31, PAY-09: an answer that comes after its person was erased keeps nothing of whom it was about, and costs nothing")
     func erasedBeforeTheAnswer() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let (list, request) = try await Self.lostAnswer(house)
             // Consent names nobody any more when it says that the request is over.
             let declined = try house.world.change(request, to: .declined)
@@ -77,8 +76,7 @@ struct OvertakenTests {
 
     @Test("SHR-17: a request that was opened while a snapshot was on its way is not taken for one that is over")
     func openedDuringASnapshot() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let request = try await house.open(house.form())
             try await house.takeSnapshot([])
             #expect(try await house.stored(request)?.request.status == .pending)
@@ -93,8 +91,7 @@ struct OvertakenTests {
 
     @Test("ORG-16: nobody is asked any more for an organisation that is gone, and its forms are forgotten")
     func organisationGone() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             house.world.silenceConsent(true)
             let answer = try await house.call("POST", "/requests", house.form())
             let list = try #require((answer.json["list"] as? String).flatMap { JobID($0) })
@@ -111,8 +108,7 @@ struct OvertakenTests {
 
     @Test("SHR-S: one delivered request that consent does not end keeps no other from ending")
     func endsTheOthers() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let (gone, other) = (
                 try await house.granted(house.form()), try await house.granted(house.form(types: [.glucose]))
             )
@@ -132,8 +128,7 @@ struct OvertakenTests {
 
     @Test("PAY-04: a first page whose money has begun to go back while it was read does not leave")
     func givenBackMeanwhile() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             house.world.put([Sample(type: .heartRate, at: house.world.now - .seconds(5 * 86_400), value: 60)])
             let id = try await house.granted(house.form())
             let data = house.parts.data
@@ -155,8 +150,7 @@ struct OvertakenTests {
 
     @Test("SHR-16, INV-04: files do not leave while consent is not heard, and a withdrawal stops one that is on its way")
     func filesStop() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             house.world.put([Sample(type: .heartRate, at: house.world.now - .seconds(5 * 86_400), value: 60)])
             let id = try await house.granted(house.form())
             let begun = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}")

@@ -14,8 +14,7 @@ import Testing
 struct PlainWordsTests {
     @Test("UI-14: a page beyond the period's end blames `to`, one before its beginning `from`; a file of another type blames its place")
     func pointers() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let path = "/requests/\(try await house.granted(house.form()))"
             let late = try await house.call("GET", path + "/data?type=heart-rate&to=2090-01-01T00:00:00Z")
             #expect(late.status == 403 && late.pointers == ["query:to"], "\(late.text)")
@@ -68,8 +67,7 @@ struct PlainWordsTests {
 
     @Test("PAY-04: `changedAt` moves when a payment makes a request `ready`")
     func changedAt() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let id = try await house.open(house.form())
             try await house.become(.approved, id)
             let before = try await house.call("GET", "/requests/\(id)")
@@ -84,8 +82,7 @@ struct PlainWordsTests {
 
     @Test("SHR-15: an event stream says why a subscription is over, also where the end of the grant is heard before its reason")
     func reasons() async throws {
-        try await FeedHarness.run { house in
-            let feed = try await house.subscribe()
+        try await FeedHarness.runWithFeed { house, feed in
             let events = try #require(SubscriptionEvents(of: feed, after: 0, service: house.service))
             guard case .heartbeat = try await events.next() else {
                 Issue.record("the head comes first")

@@ -16,8 +16,7 @@ struct RequestDoorTests {
         "SHR-01, SHR-02, INV-07: a valid form becomes one PENDING request, with who, what, when, how fine and why, and changes nothing else"
     )
     func opens() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let answer = try await house.call(
                 "POST", "/requests", house.form(types: [.heartRate, .bodyTemperature], days: -3..<30, granularity: "hours"))
             #expect(answer.status == 201, "\(answer.text)")
@@ -44,8 +43,7 @@ struct RequestDoorTests {
             ("/granularity", "\"granularity\":\"milliseconds\""), ("/purpose", "\"purpose\":\"  \""),
         ])
     func namesFields(pointer: String, member: String) async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let name = member.prefix { $0 != ":" }
             let members = house.form().dropFirst().dropLast().components(separatedBy: ",\"").enumerated().map { place, text in
                 let whole = (place == 0 ? "" : "\"") + text
@@ -62,8 +60,7 @@ struct RequestDoorTests {
 
     @Test("SHR-02: a ready-made length stands for the end of the period; both, or neither, is refused")
     func takesLengths() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             func form(_ end: String) -> String {
                 """
                 {"fiscalCode":"rssmra80a01h501u","types":["heart-rate"],"from":"2026-01-31T10:00:00Z"\(end),"granularity":"seconds","purpose":"x"}
@@ -80,8 +77,7 @@ struct RequestDoorTests {
 
     @Test("SHR-03, CON-15: an unknown code is told, back to its field; past the day's limit every code, known or not, gets the same 429")
     func tellsUnknownCodes() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             for _ in 0..<RequestWorld.unknownPerDay {
                 let answer = try await house.call("POST", "/requests", house.form("VRDLGI75C12F205U"))
                 #expect(answer.status == 422, "\(answer.text)")
@@ -100,8 +96,7 @@ struct RequestDoorTests {
 
     @Test("SHR-18, INV-05: an open request that covers a part is named; other types and other times go through")
     func namesTheCoveringRequest() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let first = try await house.open(house.form(days: -30 ..< -10))
             let second = try await house.call("POST", "/requests", house.form(days: -20 ..< -5))
             #expect(second.status == 409)
@@ -116,8 +111,7 @@ struct RequestDoorTests {
 
     @Test("SHR-22: the same form under its Idempotency-Key is asked once, another form under it is refused")
     func asksOnce() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let key = ["Idempotency-Key": "form-1"]
             let form = house.form()
             let first = try await house.call("POST", "/requests", form, headers: key)
@@ -162,8 +156,7 @@ struct RequestDoorTests {
 
     @Test("SHR-22: killed between consent's commit and its answer, the form is asked under the same id and opened once")
     func asksUnderTheSameID() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let id = try await house.open(house.form())
             let question = try #require(house.world.asked.first?.question)
             // As if the answer had never been written down: the row is gone, the form waits again.
@@ -194,8 +187,7 @@ struct RequestDoorTests {
 
     @Test("SHR-03: the fact may overtake the answer; the request is one, with its target")
     func takesFactsFirst() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let id = try await house.open(house.form())
             let particulars = try await house.stored(id)?.particulars
             try await house.opened.store.write { db in try db.execute(sql: "DELETE FROM requests") }
@@ -211,8 +203,7 @@ struct RequestDoorTests {
 
     @Test("ORG-11, ORG-19, ORG-23: others' requests do not exist, rights are asked for, a suspended organisation is refused")
     func keepsOthersOut() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let id = try await house.open(house.form())
             let stranger = OrganisationID.random()
             for (method, path) in [

@@ -228,6 +228,16 @@ final class RequestHarness: Sendable {
         }
     }
 
+    /// With somebody whose fiscal code is `code`.
+    static func runWithPerson<Value>(
+        environment: [String: String] = [:], _ body: (RequestHarness) async throws -> Value
+    ) async throws -> Value {
+        try await run(environment: environment) { harness in
+            _ = harness.world.add(code)
+            return try await body(harness)
+        }
+    }
+
     // MARK: HTTP
 
     typealias Response = HarnessAnswer

@@ -26,8 +26,7 @@ struct RequestListTests {
 
     @Test("SHR-19: a list in JSON asks each person by itself: one opens, one is unknown, one is covered")
     func sendsLists() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let third = "BNCNNA90D41L219R"
             _ = house.world.add(third)
             let covered = try await house.open(house.form(third))
@@ -51,8 +50,7 @@ struct RequestListTests {
 
     @Test("SHR-19: a CSV has one form a line; a wrong line is named by its number and nothing is sent")
     func sendsTables() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             _ = house.world.add(Self.other)
             let table = """
                 fiscalCode,types,from,to,granularity,purpose
@@ -95,8 +93,7 @@ struct RequestListTests {
 
     @Test("ORG-17, ORG-18: the console lists target, month, status and subscription, pages and filters, and what was acquired apart")
     func listsAndFilters() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let old = try await house.open(house.form(days: -30 ..< -1))
             let flowing = try await house.open(house.form(types: [.glucose], days: -1..<30))
             let refused = try await house.open(house.form(types: [.distance]))
@@ -130,8 +127,7 @@ struct RequestListTests {
 
     @Test("SHR-20: whoever polls with the ETag is told that nothing has changed, and sees each change")
     func pollsWithTags() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let id = try await house.open(house.form())
             let first = try await house.call("GET", "/requests/\(id)")
             let tag = try #require(first.header("etag"))
@@ -147,8 +143,7 @@ struct RequestListTests {
 
     @Test("SHR-08, SHR-09, SHR-20: watched live, each request comes as it is after each change; who reconnects misses no last state")
     func watchesLive() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let id = try await house.open(house.form())
             let repository = house.parts.repository
             let last = try await repository.lastChange()

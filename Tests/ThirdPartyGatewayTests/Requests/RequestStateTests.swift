@@ -21,8 +21,7 @@ struct RequestStateTests {
 
     @Test("SHR-08, SHR-09: acceptance is mailed with the amount due, refusal and expiry without a reason; no mail names the person")
     func mails() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let accepted = try await house.open(house.form())
             let declined = try await house.open(house.form(types: [.glucose]))
             let expired = try await house.open(house.form(types: [.distance]))
@@ -49,8 +48,7 @@ struct RequestStateTests {
 
     @Test("SHR-15, SHR-16: withdrawal of types and of everything, and the end, are mailed once, and the other subjects hear of it")
     func tellsEnds() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let id = try await house.granted(house.form(types: [.heartRate, .glucose]))
             try await house.become(.approved, id, types: [.glucose])
             #expect(try await house.call("GET", "/requests/\(id)").json["sharedTypes"] as? [String] == ["glucose"])
@@ -66,8 +64,7 @@ struct RequestStateTests {
 
     @Test("SHR-25: the organisation stops an approved request, again is the same as once; what is not approved cannot be stopped (SHR-17)")
     func stops() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let id = try await house.open(house.form(days: -1..<30))
             #expect(try await house.call("POST", "/requests/\(id)/end").problem == "request-not-approved")
             try await house.become(.approved, id)
@@ -85,8 +82,7 @@ struct RequestStateTests {
 
     @Test("SHR-S: after everything of a past period was handed out, the request ends by itself once its time is over")
     func endsDelivered() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let id = try await house.granted(house.form(types: [.heartRate, .glucose]))
             let at = house.world.now - .seconds(5 * 86_400)
             house.world.put([Sample(type: .heartRate, at: at, value: 60), Sample(type: .glucose, at: at, value: 80)])
@@ -104,8 +100,7 @@ struct RequestStateTests {
 
     @Test("PAY-09: where everything was read and there was nothing, that is told, so that nothing is kept for it")
     func tellsNothing() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let id = try await house.granted(house.form())
             #expect(try await house.call("GET", "/requests/\(id)/data?type=heart-rate").items.isEmpty)
             #expect(try await house.bill(id)?.status == .refunding)
@@ -147,7 +142,7 @@ struct RequestStateTests {
         let box = Box(count)
         let follower = ErasureFollower(
             of: .thirdPartyGateway, store: house.opened.store, keys: house.opened.keys, steps: house.parts.erasure,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            logger: Running.quiet
         ) { _ in box.add() }
         return (follower, { box.value })
     }
@@ -218,8 +213,7 @@ struct RequestStateTests {
 
     @Test("ACC-31: a snapshot that no longer holds an open request closes it and forgets whom it was about")
     func snapshotsClose() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             let gone = try await house.granted(house.form())
             let stays = try await house.open(house.form(types: [.glucose]))
             let known = try house.world.current(stays)
@@ -237,8 +231,7 @@ struct RequestStateTests {
 
     @Test("NFR-11: neither fiscal code nor purpose stands readable in any file, while they wait, are kept and are handed out as files")
     func keepsSecrets() async throws {
-        try await RequestHarness.run { house in
-            _ = house.world.add(RequestHarness.code)
+        try await RequestHarness.runWithPerson { house in
             house.world.silenceConsent(true)
             _ = try await house.call("POST", "/requests", house.form(types: [.distance]))
             house.world.silenceConsent(false)

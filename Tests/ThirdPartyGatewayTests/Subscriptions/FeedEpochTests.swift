@@ -103,8 +103,7 @@ struct FeedEpochTests {
 
     @Test("a subscription that had nothing when the copy was made does not give the lost numbers again, and its first item is still told")
     func emptyCopy() async throws {
-        try await FeedHarness.run { house in
-            let feed = try await house.subscribe()
+        try await FeedHarness.runWithFeed { house, feed in
             let now = house.world.clock.now
             try await house.store.write { db in try FeedEpochStore().renew(db, at: now) }
             try await Self.add(house, feed, 60...60)
@@ -159,8 +158,7 @@ struct FeedEpochTests {
     /// of each of some of these days; then what it has is read back.
     /// - Returns: the items after the five, and when the silence began.
     private static func unheard(days: Int64, entriesAfter given: [Int64]) async throws -> (items: [FeedItem], since: Timestamp) {
-        try await FeedHarness.run { house in
-            let feed = try await house.subscribe()
+        try await FeedHarness.runWithFeed { house, feed in
             try await add(house, feed, 60...64)
             let start = house.world.clock.now
             house.world.clock.advance(.seconds(days * 86_400))

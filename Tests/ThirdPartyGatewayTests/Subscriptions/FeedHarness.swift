@@ -49,7 +49,7 @@ final class FeedHarness: Sendable {
     }
 
     init(_ folder: URL, _ world: World) throws {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let logger = Running.quiet
         store = try Store.open(
             folder.appendingPathComponent("gateway.db"), applicationID: 7,
             migrations: GatewaySchema.migrations, logger: logger)
@@ -88,6 +88,10 @@ final class FeedHarness: Sendable {
 
     static func run<Value>(_ body: (FeedHarness) async throws -> Value) async throws -> Value {
         try await withTemporaryFolder { folder in try await run(in: folder, World(), body) }
+    }
+
+    static func runWithFeed<Value>(_ body: (FeedHarness, Feed) async throws -> Value) async throws -> Value {
+        try await run { harness in try await body(harness, harness.subscribe()) }
     }
 
     static func run<Value>(in folder: URL, _ world: World, _ body: (FeedHarness) async throws -> Value) async throws -> Value {
@@ -204,8 +208,7 @@ final class FeedHarness: Sendable {
             endpoint.id, of: endpoint.organisation,
             on: WebhookDeliveryWorker.Dependencies(
                 store: store, table: courierStore, hub: hub, hand: hand, places: places, clock: { [clock = world.clock] in clock.now },
-                jitter: { 0 },
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+                jitter: { 0 }, logger: Running.quiet))
     }
 
     /// Turns until there is nothing to do at this time.

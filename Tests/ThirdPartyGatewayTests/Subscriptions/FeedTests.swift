@@ -17,8 +17,7 @@ struct FeedTests {
 
     @Test("SHR-14, INV-03: what arrives is in the feed as soon as its second is over, numbered from 1 without gaps")
     func flow() async throws {
-        try await FeedHarness.run { house in
-            let feed = try await house.subscribe()
+        try await FeedHarness.runWithFeed { house, feed in
             let start = house.world.clock.now.milliseconds
             try await house.upload(feed, [(start, 70), (start + 400, 80)])
             try await house.readAll()
@@ -64,8 +63,7 @@ struct FeedTests {
         "SHR-14: a late entry in a step that was delivered comes again under a new number and names what it replaces; the same again does not"
     )
     func corrections() async throws {
-        try await FeedHarness.run { house in
-            let feed = try await house.subscribe()
+        try await FeedHarness.runWithFeed { house, feed in
             let start = house.world.clock.now.milliseconds
             try await house.upload(feed, (0..<5).map { (start + $0 * 1000, 60) })
             house.world.clock.advance(.seconds(10))
@@ -91,8 +89,7 @@ struct FeedTests {
 
     @Test("what comes while a stretch is being read is not lost, and what was read is not delivered twice")
     func interruption() async throws {
-        try await FeedHarness.run { house in
-            let feed = try await house.subscribe()
+        try await FeedHarness.runWithFeed { house, feed in
             let start = house.world.clock.now.milliseconds
             try await house.upload(feed, [(start, 60), (start + 1000, 61)])
             house.world.clock.advance(.seconds(5))
@@ -106,8 +103,7 @@ struct FeedTests {
 
     @Test("a backlog comes in pieces, in order, and an ingest whose clock is behind gives the last step later")
     func pieces() async throws {
-        try await FeedHarness.run { house in
-            let feed = try await house.subscribe()
+        try await FeedHarness.runWithFeed { house, feed in
             let start = house.world.clock.now.milliseconds
             house.world.ingest.set(lag: .seconds(2), most: 7)
             try await house.upload(feed, (0..<50).map { (start + $0 * 1000, Double($0)) })
@@ -123,8 +119,7 @@ struct FeedTests {
 
     @Test("SHR-21, INV-04: while ingest denies or is silent nothing is lost: it is read when it may be")
     func denial() async throws {
-        try await FeedHarness.run { house in
-            let feed = try await house.subscribe()
+        try await FeedHarness.runWithFeed { house, feed in
             let start = house.world.clock.now.milliseconds
             try await house.upload(feed, [(start, 60)])
             house.world.clock.advance(.seconds(3))
@@ -142,8 +137,7 @@ struct FeedTests {
 
     @Test("SHR-16, INV-04: from a withdrawal on nothing leaves by any way, also before it is known why")
     func withdrawal() async throws {
-        try await FeedHarness.run { house in
-            let feed = try await house.subscribe()
+        try await FeedHarness.runWithFeed { house, feed in
             let start = house.world.clock.now.milliseconds
             try await house.upload(feed, [(start, 60)])
             house.world.clock.advance(.seconds(2))
@@ -191,8 +185,7 @@ struct FeedTests {
 
     @Test("privacy fails closed: while consent is silent for more than five seconds no item is handed out")
     func silence() async throws {
-        try await FeedHarness.run { house in
-            let feed = try await house.subscribe()
+        try await FeedHarness.runWithFeed { house, feed in
             house.world.silence.withLock { $0 = .milliseconds(5001) }
             await #expect(throws: FeedRefusal.consentSilent) { try await house.items(feed) }
             house.world.silence.withLock { $0 = .seconds(5) }
@@ -294,8 +287,7 @@ struct FeedTests {
 
     @Test("items are kept for a week; who asks for older ones is told where to go on, and numbers go on without gaps")
     func retention() async throws {
-        try await FeedHarness.run { house in
-            let feed = try await house.subscribe()
+        try await FeedHarness.runWithFeed { house, feed in
             let start = house.world.clock.now.milliseconds
             try await house.upload(feed, (0..<10).map { (start + $0 * 1000, 60) })
             house.world.clock.advance(.seconds(20))
@@ -312,8 +304,7 @@ struct FeedTests {
 
     @Test("ACC-31, CON-02: erasing the person ends the subscription and leaves nothing that was delivered")
     func erasure() async throws {
-        try await FeedHarness.run { house in
-            let feed = try await house.subscribe()
+        try await FeedHarness.runWithFeed { house, feed in
             let endpoint = try await house.addEndpoint(feed.organisation)
             let start = house.world.clock.now.milliseconds
             try await house.upload(feed, (0..<10).map { (start + $0 * 1000, 60) })

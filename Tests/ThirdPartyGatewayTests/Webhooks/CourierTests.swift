@@ -26,6 +26,10 @@ struct CourierTests {
             worker = house.worker(endpoint, hand: receiver.hand)
         }
 
+        static func play(_ body: (FeedHarness, Scene) async throws -> Void) async throws {
+            try await FeedHarness.run { harness in try await body(harness, Scene(harness)) }
+        }
+
         func add(_ count: Int, _ house: FeedHarness, _ metric: Metric = .heartRate) async throws {
             let now = house.world.clock.now.milliseconds
             try await house.upload(feed, metric, (0..<count).map { (now + Int64($0) * 1000, 60) })
@@ -36,8 +40,7 @@ struct CourierTests {
 
     @Test("SHR-14: what is new goes out in one message, in order; what comes while it is on its way in the next")
     func order() async throws {
-        try await FeedHarness.run { house in
-            let scene = try await Scene(house)
+        try await Scene.play { house, scene in
             try await scene.add(5, house)
             try await house.drain(scene.worker)
             try await scene.add(3, house)
@@ -52,8 +55,7 @@ struct CourierTests {
 
     @Test("a message that was not taken comes again under the same id with growing pauses, and nothing overtakes it")
     func again() async throws {
-        try await FeedHarness.run { house in
-            let scene = try await Scene(house)
+        try await Scene.play { house, scene in
             try await scene.add(2, house)
             scene.receiver.play([.refuse(500), .silent, .refuse(302), .takeAndLoseAnswer])
             var waits: [Duration] = []
@@ -74,8 +76,7 @@ struct CourierTests {
 
     @Test("several subscriptions of one organisation share a message; another organisation's are never in it (INV-04)")
     func sharing() async throws {
-        try await FeedHarness.run { house in
-            let scene = try await Scene(house)
+        try await Scene.play { house, scene in
             let sister = try await house.subscribe(scene.feed.organisation)
             let stranger = try await house.subscribe()
             for feed in [sister, stranger] { try await house.upload(feed, [(house.world.clock.now.milliseconds, 61)]) }
@@ -90,8 +91,7 @@ struct CourierTests {
     @Test(
         "SHR-16: a withdrawal calls back the attempt that is under way; what is withdrawn does not leave again, and grant.revoked is told")
     func revocation() async throws {
-        try await FeedHarness.run { house in
-            let scene = try await Scene(house)
+        try await Scene.play { house, scene in
             let sister = try await house.subscribe(scene.feed.organisation)
             try await house.upload(sister, [(house.world.clock.now.milliseconds, 61)])
             try await scene.add(2, house)
@@ -113,8 +113,7 @@ struct CourierTests {
 
     @Test("SHR-16: retries that wait are not sent after a withdrawal, and a message of which nothing is left is dropped")
     func waitingRetries() async throws {
-        try await FeedHarness.run { house in
-            let scene = try await Scene(house)
+        try await Scene.play { house, scene in
             try await scene.add(2, house)
             scene.receiver.play([.refuse(503)])
             try await house.drain(scene.worker)
@@ -147,8 +146,7 @@ struct CourierTests {
         "privacy fails closed: while consent is silent data wait, the end of a grant is told all the same; a suspended organisation gets nothing"
     )
     func closed() async throws {
-        try await FeedHarness.run { house in
-            let scene = try await Scene(house)
+        try await Scene.play { house, scene in
             try await scene.add(1, house)
             house.world.silence.withLock { $0 = .seconds(6) }
             try await house.drain(scene.worker)
@@ -169,8 +167,7 @@ struct CourierTests {
 
     @Test("410 ends an endpoint at once; its owner is told by mail")
     func gone() async throws {
-        try await FeedHarness.run { house in
-            let scene = try await Scene(house)
+        try await Scene.play { house, scene in
             try await scene.add(1, house)
             scene.receiver.play([], usual: .refuse(410))
             try await house.drain(scene.worker)
@@ -185,8 +182,7 @@ struct CourierTests {
         "after 72 h of failures a message is a dead letter, the endpoint is paused and its owner told; verified again it goes on, and the letter can be sent again"
     )
     func burial() async throws {
-        try await FeedHarness.run { house in
-            let scene = try await Scene(house)
+        try await Scene.play { house, scene in
             try await scene.add(2, house)
             scene.receiver.play([], usual: .silent)
             var turns = 0
@@ -224,8 +220,7 @@ struct CourierTests {
 
     @Test("a message that waited longer than its items are kept does not claim to carry them")
     func releasedMeanwhile() async throws {
-        try await FeedHarness.run { house in
-            let scene = try await Scene(house)
+        try await Scene.play { house, scene in
             try await scene.add(5, house)
             scene.receiver.play([.refuse(503)])
             try await house.drain(scene.worker)
@@ -239,8 +234,7 @@ struct CourierTests {
 
     @Test("an endpoint that hears nothing for five minutes gets the heads, so that it knows that it has missed nothing")
     func heartbeat() async throws {
-        try await FeedHarness.run { house in
-            let scene = try await Scene(house)
+        try await Scene.play { house, scene in
             try await scene.add(2, house)
             try await house.drain(scene.worker)
             house.world.clock.advance(.seconds(299))
@@ -256,8 +250,7 @@ struct CourierTests {
 
     @Test("a backlog goes out in bounded messages, and no subscription waits behind a longer one for more than one message")
     func backlog() async throws {
-        try await FeedHarness.run { house in
-            let scene = try await Scene(house)
+        try await Scene.play { house, scene in
             let sister = try await house.subscribe(scene.feed.organisation)
             try await scene.add(2500, house)
             try await house.upload(sister, [(house.world.clock.now.milliseconds, 61)])
@@ -273,8 +266,7 @@ struct CourierTests {
 
     @Test("ORG-16: when an organisation deletes its profile nothing more is delivered, and its endpoints and what waits for them are gone")
     func closing() async throws {
-        try await FeedHarness.run { house in
-            let scene = try await Scene(house)
+        try await Scene.play { house, scene in
             try await scene.add(2, house)
             scene.receiver.play([.refuse(500)])
             try await house.drain(scene.worker)

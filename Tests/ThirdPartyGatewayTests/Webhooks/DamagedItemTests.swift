@@ -40,8 +40,7 @@ struct DamagedItemTests {
 
     @Test("a damaged item is told anew as soon as its step is read again")
     func mended() async throws {
-        try await FeedHarness.run { house in
-            let feed = try await house.subscribe()
+        try await FeedHarness.runWithFeed { house, feed in
             try await Self.deliver(house, feed, 3)
             try await house.store.write { db in
                 try db.execute(sql: "UPDATE feed_items SET sealed = x'00010203' WHERE number = 2")

@@ -136,7 +136,7 @@ struct CourierPlacesTests {
             server = HTTPServer(
                 .init(title: "Receiver", version: "1.0.0", summary: "Under test.", prefix: "receiver"), routes: [route], port: 0,
                 health: Health(missing: { [] }, metrics: { "" }), authenticate: { _, _ in throw Problem.unauthorised },
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                logger: Running.quiet)
         }
 
         final class Box<Value: Sendable>: Sendable {
@@ -159,7 +159,7 @@ struct CourierPlacesTests {
     @Test("SHR-14: however many receivers hang on real connections, one that answers gets message after message meanwhile")
     func realSockets() async throws {
         try await FeedHarness.run { house in
-            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let logger = Running.quiet
             let (hangs, answers) = (Receiver(hangs: true), Receiver(hangs: false))
             let serving = [hangs, answers].map { receiver in Task { try await receiver.server.run() } }
             let sender = WebhookSender(signingKey: try .random(), allowsPrivate: true, clock: { .now }, logger: logger)

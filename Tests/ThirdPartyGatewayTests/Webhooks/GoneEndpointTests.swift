@@ -15,8 +15,7 @@ import Testing
 struct GoneEndpointTests {
     @Test("SHR-14: what was answered 410 waits, is no dead letter, and comes first under the same id once the endpoint is verified again")
     func goesOnWhereItStopped() async throws {
-        try await FeedHarness.run { house in
-            let feed = try await house.subscribe()
+        try await FeedHarness.runWithFeed { house, feed in
             let sister = try await house.subscribe(feed.organisation)
             let endpoint = try await house.addEndpoint(feed.organisation)
             let receiver = PlayedReceiver()
