@@ -140,16 +140,16 @@ struct ErasureTests {
     private func withHarness(keepsDataKey: Bool = false, _ body: (NoteHarness, Script) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             let script = Script()
-            let house = try NoteHarness(folder, script, keepsDataKey: keepsDataKey)
-            try await house.write(["one", "two", "three"], of: Self.person)
-            try await house.write(["kept"], of: Self.other)
-            try await body(house, script)
-            await house.close()
+            let harness = try NoteHarness(folder, script, keepsDataKey: keepsDataKey)
+            try await harness.write(["one", "two", "three"], of: Self.person)
+            try await harness.write(["kept"], of: Self.other)
+            try await body(harness, script)
+            await harness.close()
         }
     }
 
-    private func running(_ house: NoteHarness, until isDone: @escaping @Sendable () -> Bool) async throws {
-        let running = Task { try await house.follower.run() }
+    private func running(_ harness: NoteHarness, until isDone: @escaping @Sendable () -> Bool) async throws {
+        let running = Task { try await harness.follower.run() }
         defer { running.cancel() }
         try await eventually("it is done") { isDone() }
         running.cancel()
@@ -158,24 +158,24 @@ struct ErasureTests {
 
     @Test("ACC-30: an account's data are gone from store, stream, log and both copies of the keys; others read theirs; no new key is made")
     func account() async throws {
-        try await withHarness { house, script async throws in
-            try await house.keys.renewBackups()
-            let wrapped = try await wrappedKey(in: house)
-            #expect(try contains(wrapped, in: house.bytes()))
-            let erasure = try await house.order(.account, of: Self.person)
-            try await running(house) { !script.now.confirmations.isEmpty }
+        try await withHarness { harness, script async throws in
+            try await harness.keys.renewBackups()
+            let wrapped = try await wrappedKey(in: harness)
+            #expect(try contains(wrapped, in: harness.bytes()))
+            let erasure = try await harness.order(.account, of: Self.person)
+            try await running(harness) { !script.now.confirmations.isEmpty }
 
             let confirmation = try #require(script.now.confirmations.first)
             #expect(confirmation.erasure == erasure)
             #expect(confirmation.stores.map(\.store) == ["notes.db", "notes-keys.db", "notes-keys.db backups"])
             #expect(confirmation.stores.map(\.removed) == [6, 1, 2])
             #expect(confirmation.stores[0].kept == "nothing but pseudonyms")
-            #expect(try await house.notes(of: Self.other) == ["kept"])
-            #expect(try house.keys.key(of: Self.person) == nil && house.keys.isDestroyed(Self.person))
-            await #expect(throws: KeyDestroyed.self) { try await house.keys.makeKey(for: Self.person) }
+            #expect(try await harness.notes(of: Self.other) == ["kept"])
+            #expect(try harness.keys.key(of: Self.person) == nil && harness.keys.isDestroyed(Self.person))
+            await #expect(throws: KeyDestroyed.self) { try await harness.keys.makeKey(for: Self.person) }
             // Of the wrapped key not a byte is left in any file: database, write-ahead log, copies.
-            #expect(try !contains(wrapped, in: house.bytes()))
-            let rows = try await house.store.read { try StreamLog().rows($0, notesStream, from: 1, limit: 10) }
+            #expect(try !contains(wrapped, in: harness.bytes()))
+            let rows = try await harness.store.read { try StreamLog().rows($0, notesStream, from: 1, limit: 10) }
             #expect(rows.map(\.isErased) == [true, true, true, false])
             #expect(rows.prefix(3).allSatisfy { $0.subject == nil && $0.body.isEmpty })
         }
@@ -185,29 +185,29 @@ struct ErasureTests {
         "ACC-29: data alone: the old is gone, the account goes on under a new key, and what comes later stays when the order is heard again"
     )
     func dataOnly() async throws {
-        try await withHarness { house, script async throws in
-            let old = try #require(try house.keys.key(of: Self.person))
-            let erasure = try await house.order(.data, of: Self.person)
-            try await running(house) { !script.now.confirmations.isEmpty }
+        try await withHarness { harness, script async throws in
+            let old = try #require(try harness.keys.key(of: Self.person))
+            let erasure = try await harness.order(.data, of: Self.person)
+            try await running(harness) { !script.now.confirmations.isEmpty }
             #expect(script.now.finished == [.data])
-            #expect(try !house.keys.isDestroyed(Self.person) && !house.keys.isCurrent(old, of: Self.person))
-            #expect(try await house.notes(of: Self.person) == [])
+            #expect(try !harness.keys.isDestroyed(Self.person) && !harness.keys.isCurrent(old, of: Self.person))
+            #expect(try await harness.notes(of: Self.person) == [])
 
-            try await house.write(["after"], of: Self.person)
-            _ = try await house.order(.data, of: Self.person, as: erasure)
-            let later = try await house.order(.data, of: PersonID(bits: 77))
-            try await running(house) { script.now.confirmations.contains { $0.erasure == later } }
-            #expect(try await house.notes(of: Self.person) == ["after"])
+            try await harness.write(["after"], of: Self.person)
+            _ = try await harness.order(.data, of: Self.person, as: erasure)
+            let later = try await harness.order(.data, of: PersonID(bits: 77))
+            try await running(harness) { script.now.confirmations.contains { $0.erasure == later } }
+            #expect(try await harness.notes(of: Self.person) == ["after"])
             #expect(script.now.confirmations.count == 2)
         }
     }
 
     @Test("where nothing but the account is kept, data alone take nothing")
     func nothingCollected() async throws {
-        try await withHarness(keepsDataKey: true) { house, script async throws in
-            _ = try await house.order(.data, of: Self.person)
-            try await running(house) { !script.now.confirmations.isEmpty }
-            #expect(try house.keys.key(of: Self.person) != nil)
+        try await withHarness(keepsDataKey: true) { harness, script async throws in
+            _ = try await harness.order(.data, of: Self.person)
+            try await running(harness) { !script.now.confirmations.isEmpty }
+            #expect(try harness.keys.key(of: Self.person) != nil)
             let stores = try #require(script.now.confirmations.first?.stores)
             #expect(stores[1].removed == 0 && stores[1].kept != nil)
         }
@@ -215,13 +215,13 @@ struct ErasureTests {
 
     @Test("a step that fails is tried again, whichever it is; it ends in one confirmation", arguments: ["shut", "delete", "finish"])
     func failures(step: String) async throws {
-        try await withHarness { house, script async throws in
+        try await withHarness { harness, script async throws in
             script.change { $0.failing = [step] }
-            _ = try await house.order(.data, of: Self.person)
-            try await running(house) { !script.now.confirmations.isEmpty }
+            _ = try await harness.order(.data, of: Self.person)
+            try await running(harness) { !script.now.confirmations.isEmpty }
             #expect(script.now.confirmations.count == 1)
-            #expect(try await house.notes(of: Self.person) == [])
-            #expect(try await house.notes(of: Self.other) == ["kept"])
+            #expect(try await harness.notes(of: Self.person) == [])
+            #expect(try await harness.notes(of: Self.other) == ["kept"])
         }
     }
 
@@ -230,13 +230,13 @@ struct ErasureTests {
         try await withTemporaryFolder { folder in
             let script = Script()
             script.change { $0.isConsentDown = true }
-            let house = try NoteHarness(folder, script)
-            try await house.write(["one"], of: Self.person)
-            _ = try await house.order(.data, of: Self.person)
-            try await running(house) { !script.now.finished.isEmpty }
-            #expect(try await house.notes(of: Self.person) == [])
-            try await house.write(["since"], of: Self.person)
-            await house.close()
+            let harness = try NoteHarness(folder, script)
+            try await harness.write(["one"], of: Self.person)
+            _ = try await harness.order(.data, of: Self.person)
+            try await running(harness) { !script.now.finished.isEmpty }
+            #expect(try await harness.notes(of: Self.person) == [])
+            try await harness.write(["since"], of: Self.person)
+            await harness.close()
 
             script.change { $0.isConsentDown = false }
             let again = try NoteHarness(folder, script)
@@ -253,11 +253,11 @@ struct ErasureTests {
 
     @Test("an order waits for what is under way, and is carried out then")
     func waits() async throws {
-        try await withHarness { house, script async throws in
+        try await withHarness { harness, script async throws in
             script.change { $0.mustWait = true }
-            _ = try await house.order(.account, of: Self.person)
-            let running = Task { try await house.follower.run() }
-            try await eventually("it is looked at") { try await house.notes(of: Self.person).count == 3 }
+            _ = try await harness.order(.account, of: Self.person)
+            let running = Task { try await harness.follower.run() }
+            try await eventually("it is looked at") { try await harness.notes(of: Self.person).count == 3 }
             #expect(script.now.confirmations.isEmpty)
             script.change { $0.mustWait = false }
             try await eventually("then it is done") { !script.now.confirmations.isEmpty }
@@ -268,11 +268,11 @@ struct ErasureTests {
 
     @Test("an erasure whose confirmation waits for somebody else's part keeps no later erasure waiting")
     func waitsForOthers() async throws {
-        try await withHarness { house, script async throws in
-            let first = try await house.order(.account, of: Self.person)
+        try await withHarness { harness, script async throws in
+            let first = try await harness.order(.account, of: Self.person)
             script.change { $0.awaited = first }
-            let second = try await house.order(.account, of: Self.other)
-            let running = Task { try await house.follower.run() }
+            let second = try await harness.order(.account, of: Self.other)
+            let running = Task { try await harness.follower.run() }
             try await eventually("the later one is confirmed") { script.now.confirmations.map(\.erasure) == [second] }
             script.change { $0.awaited = nil }
             try await eventually("then the first") { script.now.confirmations.map(\.erasure) == [second, first] }
@@ -284,17 +284,17 @@ struct ErasureTests {
 
     @Test("ACC-29, ACC-30: an erasure that fails again and again keeps no later erasure waiting, and is done when it can be")
     func failsForever() async throws {
-        try await withHarness { house, script async throws in
+        try await withHarness { harness, script async throws in
             script.change { $0.stuck = Self.person }
-            let first = try await house.order(.account, of: Self.person)
-            let second = try await house.order(.data, of: Self.other)
-            let running = Task { try await house.follower.run() }
+            let first = try await harness.order(.account, of: Self.person)
+            let second = try await harness.order(.data, of: Self.other)
+            let running = Task { try await harness.follower.run() }
             try await eventually("the later one is confirmed") { script.now.confirmations.map(\.erasure) == [second] }
-            let third = try await house.order(.account, of: Self.other)
+            let third = try await harness.order(.account, of: Self.other)
             try await eventually("and one that comes later still") { script.now.confirmations.map(\.erasure) == [second, third] }
             script.change { $0.stuck = nil }
             try await eventually("then the first") { script.now.confirmations.map(\.erasure) == [second, third, first] }
-            #expect(try await house.notes(of: Self.person) == [])
+            #expect(try await harness.notes(of: Self.person) == [])
             running.cancel()
             _ = await running.result
         }
@@ -303,29 +303,29 @@ struct ErasureTests {
     @Test("a key that was read while it was destroyed does not come back, however the two meet")
     func races() async throws {
         try await withTemporaryFolder { folder in
-            let house = try NoteHarness(folder, Script())
+            let harness = try NoteHarness(folder, Script())
             for round in 0..<30 {
                 let person = PersonID(bits: UInt128(round + 1))
-                _ = try await house.keys.makeKey(for: person)
+                _ = try await harness.keys.makeKey(for: person)
                 await withTaskGroup(of: Void.self) { group in
-                    for _ in 0..<4 { group.addTask { _ = try? house.keys.key(of: person) } }
-                    group.addTask { try? await house.keys.destroyKey(of: person) }
-                    for _ in 0..<4 { group.addTask { _ = try? house.keys.key(of: person) } }
+                    for _ in 0..<4 { group.addTask { _ = try? harness.keys.key(of: person) } }
+                    group.addTask { try? await harness.keys.destroyKey(of: person) }
+                    for _ in 0..<4 { group.addTask { _ = try? harness.keys.key(of: person) } }
                 }
-                #expect(try house.keys.key(of: person) == nil)
+                #expect(try harness.keys.key(of: person) == nil)
             }
-            await house.close()
+            await harness.close()
         }
     }
 
     @Test("the copies of the keys take turns, open with the same key-encryption key, and are readable by their owner alone")
     func copies() async throws {
         try await withTemporaryFolder { folder in
-            let house = try NoteHarness(folder, Script())
-            try await house.write(["one"], of: Self.person)
+            let harness = try NoteHarness(folder, Script())
+            try await harness.write(["one"], of: Self.person)
             let backups = KeyBackups(folder: folder.appendingPathComponent("copies"), name: "notes-keys")
             #expect(backups.next == backups.files[0])
-            #expect(try await house.keys.renewBackups() == 2)
+            #expect(try await harness.keys.renewBackups() == 2)
             for file in backups.files {
                 let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
                 #expect(mode == 0o600)
@@ -334,18 +334,18 @@ struct ErasureTests {
                 let keys = try PersonKeys(
                     restored, wrappedBy: KeyEncryptionKey(bytes: [UInt8](repeating: 9, count: 32)), settings: StoreSettings(),
                     logger: Running.quiet)
-                #expect(try keys.key(of: Self.person)?.bytes == house.keys.key(of: Self.person)?.bytes)
+                #expect(try keys.key(of: Self.person)?.bytes == harness.keys.key(of: Self.person)?.bytes)
                 await keys.close()
             }
-            await house.close()
+            await harness.close()
         }
     }
 
     // MARK: Bytes
 
     /// The person's key as the file holds it.
-    private func wrappedKey(in house: NoteHarness) async throws -> [UInt8] {
-        let file = house.folder.appendingPathComponent("copies/notes-keys.1.db")
+    private func wrappedKey(in harness: NoteHarness) async throws -> [UInt8] {
+        let file = harness.folder.appendingPathComponent("copies/notes-keys.1.db")
         let queue = try DatabaseQueue(path: file.path)
         let entry = try await queue.read { try WrappedKeys().find($0, of: Self.person) }
         try queue.close()

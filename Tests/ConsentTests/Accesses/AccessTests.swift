@@ -19,8 +19,8 @@ struct AccessTests {
         let store: Store
         let facts: FactStream
 
-        init(beside house: SharingHarness) async throws {
-            runtime = try house.peer(.ingest)
+        init(beside harness: SharingHarness) async throws {
+            runtime = try harness.peer(.ingest)
             store = try runtime.openStore(
                 applicationID: 1,
                 migrations: [
@@ -63,34 +63,34 @@ struct AccessTests {
         try await store.read { db in try Int.fetchOne(db, sql: sql) ?? 0 }
     }
 
-    private static func isPlaced(_ house: SharingHarness) async throws -> Bool {
-        try await house.accesses.read { db in try !ConsumerPositions().load(db).isEmpty }
+    private static func isPlaced(_ harness: SharingHarness) async throws -> Bool {
+        try await harness.accesses.read { db in try !ConsumerPositions().load(db).isEmpty }
     }
 
     // MARK: Recording
 
     @Test("S2, SHR-24: of 2,004 reads a second consent recorded 1,024, and fell behind for good: it keeps up, and each counts once")
     func pace() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson("ONE").person
-            let reader = try await Reader(beside: house)
-            let following = Task { try await house.parts.accessFollower.run() }
-            try await eventually("it follows") { try await Self.isPlaced(house) }
+        try await SharingHarness.run { harness in
+            let person = try await harness.addPerson("ONE").person
+            let reader = try await Reader(beside: harness)
+            let following = Task { try await harness.parts.accessFollower.run() }
+            try await eventually("it follows") { try await Self.isPlaced(harness) }
             let grants = (0..<1002).map { _ in GrantID.random() }
             let pace = MachinePace()
             let begun = ContinuousClock.now
             // What comes within four seconds, at once: whoever records as much in less keeps up.
             let count = 4 * 2 * grants.count
-            for _ in 0..<8 { try await reader.read(count / 8, under: grants, of: person, at: house.world.now) }
+            for _ in 0..<8 { try await reader.read(count / 8, under: grants, of: person, at: harness.world.now) }
             try await eventually("all are recorded", within: .seconds(60)) {
-                try await Self.number("SELECT count(*) FROM accesses", in: house.accesses) >= count
+                try await Self.number("SELECT count(*) FROM accesses", in: harness.accesses) >= count
             }
             let took = ContinuousClock.now - begun
             pace.end()
             #expect(took < pace.allowed(.seconds(4)), "\(took) for \(count) reads, slowness \(pace.slowness)")
             print("figure: S2: \(count) reads recorded in \(took), slowness \(pace.slowness)")
-            #expect(try await Self.number("SELECT count(*) FROM accesses", in: house.accesses) == count)
-            #expect(try await Self.number("SELECT count(DISTINCT from_at) FROM accesses", in: house.accesses) == count / 8)
+            #expect(try await Self.number("SELECT count(*) FROM accesses", in: harness.accesses) == count)
+            #expect(try await Self.number("SELECT count(DISTINCT from_at) FROM accesses", in: harness.accesses) == count / 8)
             following.cancel()
             _ = await following.result
             await reader.store.close()
@@ -101,30 +101,30 @@ struct AccessTests {
     func once() async throws {
         try await withTemporaryFolder { folder in
             let world = SharingWorld()
-            try await SharingHarness.run(in: folder, world: world) { house in
-                let person = try await house.addPerson("ONE").person
-                let reader = try await Reader(beside: house)
-                let first = Task { try await house.parts.accessFollower.run() }
-                try await eventually("it follows") { try await Self.isPlaced(house) }
+            try await SharingHarness.run(in: folder, world: world) { harness in
+                let person = try await harness.addPerson("ONE").person
+                let reader = try await Reader(beside: harness)
+                let first = Task { try await harness.parts.accessFollower.run() }
+                try await eventually("it follows") { try await Self.isPlaced(harness) }
                 first.cancel()
                 _ = await first.result
                 let grant = GrantID.random()
                 for round in 1...5 {
-                    let following = Task { try await house.parts.accesses.follower(on: house.runtime).run() }
+                    let following = Task { try await harness.parts.accesses.follower(on: harness.runtime).run() }
                     try await reader.read(300, under: [grant], of: person, at: world.now)
                     // Stopped somewhere in the middle.
                     try await eventually("some are recorded") {
-                        try await Self.number("SELECT count(*) FROM accesses", in: house.accesses) > (round - 1) * 300
+                        try await Self.number("SELECT count(*) FROM accesses", in: harness.accesses) > (round - 1) * 300
                     }
                     following.cancel()
                     _ = await following.result
                 }
-                let last = Task { try await house.parts.accesses.follower(on: house.runtime).run() }
+                let last = Task { try await harness.parts.accesses.follower(on: harness.runtime).run() }
                 try await eventually("all are recorded") {
-                    try await Self.number("SELECT next FROM consumer_positions", in: house.accesses) == 1501
+                    try await Self.number("SELECT next FROM consumer_positions", in: harness.accesses) == 1501
                 }
-                #expect(try await Self.number("SELECT count(*) FROM accesses", in: house.accesses) == 1500)
-                #expect(try await Self.number("SELECT count(*) FROM consumer_positions", in: house.opened.store) == 0)
+                #expect(try await Self.number("SELECT count(*) FROM accesses", in: harness.accesses) == 1500)
+                #expect(try await Self.number("SELECT count(*) FROM consumer_positions", in: harness.opened.store) == 0)
                 last.cancel()
                 _ = await last.result
                 await reader.store.close()
@@ -138,13 +138,13 @@ struct AccessTests {
         "SHR-24: reads of more than a day ago become counts by grant, type and hour, with the sum of the reads; the list pages through both"
     )
     func folded() async throws {
-        try await SharingHarness.run { house in
-            let (one, other) = (try await house.addPerson("ONE").person, try await house.addPerson("TWO").person)
+        try await SharingHarness.run { harness in
+            let (one, other) = (try await harness.addPerson("ONE").person, try await harness.addPerson("TWO").person)
             let grants = [GrantID.random(), .random()]
-            let table = AccessStore(beside: house.opened.store)
-            let hour = Timestamp(milliseconds: house.world.now.milliseconds / 3_600_000 * 3_600_000)
+            let table = AccessStore(beside: harness.opened.store)
+            let hour = Timestamp(milliseconds: harness.world.now.milliseconds / 3_600_000 * 3_600_000)
             // 3 hours × 2 grants × 2 types × 110 reads of 2 values, and some of another person.
-            try await house.accesses.write { db in
+            try await harness.accesses.write { db in
                 // As they come, the oldest first.
                 try table.add(db, Self.read(under: grants[0], 0), of: other, at: hour)
                 for index in 0..<3 {
@@ -158,16 +158,16 @@ struct AccessTests {
                     }
                 }
             }
-            house.world.pass(.seconds(24 * 3600) + (hour + .seconds(3600 + 55) - house.world.now))
-            let service = house.parts.accesses
+            harness.world.pass(.seconds(24 * 3600) + (hour + .seconds(3600 + 55) - harness.world.now))
+            let service = harness.parts.accesses
             var folded: [Int] = []
             repeat {
-                folded.append(try await house.accesses.write { [now = house.world.now] db in try table.fold(db, at: now) })
+                folded.append(try await harness.accesses.write { [now = harness.world.now] db in try table.fold(db, at: now) })
             } while folded.last == DeletionSlice.rows
             // Those of one hour with the other person's, and half of those of the next.
             let sum: Int = folded.reduce(0, +)
             #expect(sum == 661)
-            let again = try await house.accesses.write { [now = house.world.now] db in try table.fold(db, at: now) }
+            let again = try await harness.accesses.write { [now = harness.world.now] db in try table.fold(db, at: now) }
             #expect(again == 0)
 
             var (listed, place): ([RecordedAccess], AccessPlace?) = ([], nil)
@@ -187,7 +187,7 @@ struct AccessTests {
             #expect(full.allSatisfy { $0.read.from == whole.lowerBound && $0.read.to == whole.upperBound })
 
             // The rest of the second hour is added to what is there of it.
-            house.world.pass(.seconds(7200))
+            harness.world.pass(.seconds(7200))
             try await service.fold()
             let counts = try await service.page(of: one, after: nil, limit: 1000).items.map(\.0)
             #expect(counts.count == 12 && counts.allSatisfy { $0.reads == 110 && $0.read.count == 220 })
@@ -197,29 +197,29 @@ struct AccessTests {
 
     @Test("SHR-24: counts are kept for as many days as the setting says, and what a wrong clock dated ahead stops nothing behind it")
     func pruned() async throws {
-        try await SharingHarness.run(environment: ["TRACKME_SHR_ACCESS_DAYS": "2"]) { house in
-            let person = try await house.addPerson("ONE").person
-            let table = AccessStore(beside: house.opened.store)
-            let (now, service) = (house.world.now, house.parts.accesses)
-            try await house.accesses.write { db in
+        try await SharingHarness.run(environment: ["TRACKME_SHR_ACCESS_DAYS": "2"]) { harness in
+            let person = try await harness.addPerson("ONE").person
+            let table = AccessStore(beside: harness.opened.store)
+            let (now, service) = (harness.world.now, harness.parts.accesses)
+            try await harness.accesses.write { db in
                 for _ in 0..<600 { try table.add(db, Self.read(under: .random(), 0), of: person, at: now + .seconds(400 * 86_400)) }
                 for _ in 0..<600 { try table.add(db, Self.read(under: .random(), 0), of: person, at: now) }
             }
-            house.world.pass(.seconds(86_400 + 3600))
+            harness.world.pass(.seconds(86_400 + 3600))
             try await service.fold()
-            #expect(try await Self.number("SELECT count(*) FROM accesses", in: house.accesses) == 0)
+            #expect(try await Self.number("SELECT count(*) FROM accesses", in: harness.accesses) == 0)
             try await service.prune()
-            #expect(try await Self.number("SELECT count(*) FROM access_hours", in: house.accesses) == 1200)
-            house.world.pass(.seconds(86_400))
+            #expect(try await Self.number("SELECT count(*) FROM access_hours", in: harness.accesses) == 1200)
+            harness.world.pass(.seconds(86_400))
             try await service.prune()
-            #expect(try await Self.number("SELECT count(*) FROM access_hours", in: house.accesses) == 600, "those that are dated ahead")
+            #expect(try await Self.number("SELECT count(*) FROM access_hours", in: harness.accesses) == 600, "those that are dated ahead")
         }
     }
 
     @Test("S2: recording, folding, pruning and erasing find their rows by an index, whatever the table has grown to")
     func byIndex() async throws {
-        try await SharingHarness.run { house in
-            let plans = try await house.accesses.read { db in
+        try await SharingHarness.run { harness in
+            let plans = try await harness.accesses.read { db in
                 try [
                     "SELECT 1 FROM access_hours WHERE hour <= 1 LIMIT 500",
                     "SELECT 1 FROM accesses WHERE person = 1 LIMIT 500",
@@ -240,9 +240,9 @@ struct AccessTests {
         try await withTemporaryFolder { folder in
             let world = SharingWorld()
             // The store that an earlier version left behind, with its place in the stream.
-            let person = try await SharingHarness.run(in: folder, world: world) { house in
-                let person = try await house.addPerson("ONE").person
-                try await house.opened.store.write { db in
+            let person = try await SharingHarness.run(in: folder, world: world) { harness in
+                let person = try await harness.addPerson("ONE").person
+                try await harness.opened.store.write { db in
                     for number in 1...1200 {
                         try db.execute(
                             sql: """
@@ -262,16 +262,16 @@ struct AccessTests {
             for suffix in ["", "-wal", "-shm"] {
                 try? FileManager.default.removeItem(atPath: folder.appendingPathComponent("store/consent-accesses.db\(suffix)").path)
             }
-            try await SharingHarness.run(in: folder, world: world) { house in
-                #expect(house.runtime.faults.remarks.isEmpty)
-                #expect(try await Self.number("SELECT next FROM consumer_positions", in: house.accesses) == 1201)
+            try await SharingHarness.run(in: folder, world: world) { harness in
+                #expect(harness.runtime.faults.remarks.isEmpty)
+                #expect(try await Self.number("SELECT next FROM consumer_positions", in: harness.accesses) == 1201)
                 // What comes meanwhile is listed before what is moved later.
-                let table = AccessStore(beside: house.opened.store)
-                try await house.accesses.write { db in try table.add(db, Self.read(under: .random(), 0), of: person, at: world.now) }
-                let move = AccessMoveStore(from: house.opened.store, to: house.accesses)
+                let table = AccessStore(beside: harness.opened.store)
+                try await harness.accesses.write { db in try table.add(db, Self.read(under: .random(), 0), of: person, at: world.now) }
+                let move = AccessMoveStore(from: harness.opened.store, to: harness.accesses)
                 #expect(try await move.step())
                 // Killed before the rows went out of the old store: they are still there.
-                try await house.opened.store.write { db in
+                try await harness.opened.store.write { db in
                     for number in 1...500 {
                         try db.execute(
                             sql: """
@@ -282,8 +282,8 @@ struct AccessTests {
                     }
                 }
                 while try await move.step() {}
-                #expect(try await Self.number("SELECT count(*) FROM data_accesses", in: house.opened.store) == 0)
-                let listed = try await house.parts.accesses.page(of: person, after: nil, limit: 2000).items.map(\.0.place)
+                #expect(try await Self.number("SELECT count(*) FROM data_accesses", in: harness.opened.store) == 0)
+                let listed = try await harness.parts.accesses.page(of: person, after: nil, limit: 2000).items.map(\.0.place)
                 #expect(listed == (1...1201).reversed().map { AccessPlace.read($0) })
             }
         }
@@ -291,11 +291,11 @@ struct AccessTests {
 
     @Test("NFR-08: whoever was erased came back with a copy of the file of accesses, and could not be erased again")
     func strangers() async throws {
-        try await SharingHarness.run { house in
-            let known = try await house.addPerson("ONE").person
-            let table = AccessStore(beside: house.opened.store)
-            let at = house.world.now
-            try await house.accesses.write { db in
+        try await SharingHarness.run { harness in
+            let known = try await harness.addPerson("ONE").person
+            let table = AccessStore(beside: harness.opened.store)
+            let at = harness.world.now
+            try await harness.accesses.write { db in
                 try table.add(db, Self.read(under: .random(), 1), of: known, at: at)
                 // As it stands in the copy.
                 try db.execute(sql: "INSERT INTO access_people (person) VALUES (?)", arguments: [Data(PersonID.random().bytes)])
@@ -305,10 +305,10 @@ struct AccessTests {
                         SELECT 99, (SELECT max(number) FROM access_people), access_grant, metric, from_at, to_at, count, at FROM accesses
                         """)
             }
-            #expect(try await Self.number("SELECT count(*) FROM accesses", in: house.accesses) == 2)
-            try await house.parts.accesses.eraseStrangers()
-            #expect(try await Self.number("SELECT count(*) FROM accesses", in: house.accesses) == 1)
-            #expect(try await Self.number("SELECT count(*) FROM access_people", in: house.accesses) == 1)
+            #expect(try await Self.number("SELECT count(*) FROM accesses", in: harness.accesses) == 2)
+            try await harness.parts.accesses.eraseStrangers()
+            #expect(try await Self.number("SELECT count(*) FROM accesses", in: harness.accesses) == 1)
+            #expect(try await Self.number("SELECT count(*) FROM access_people", in: harness.accesses) == 1)
         }
     }
 
@@ -316,13 +316,13 @@ struct AccessTests {
     func missing() async throws {
         try await withTemporaryFolder { folder in
             let world = SharingWorld()
-            try await SharingHarness.run(in: folder, world: world) { house in #expect(house.runtime.faults.remarks.isEmpty) }
+            try await SharingHarness.run(in: folder, world: world) { harness in #expect(harness.runtime.faults.remarks.isEmpty) }
             let file = folder.appendingPathComponent("store/consent-accesses.db").path
             for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file + suffix) }
-            try await SharingHarness.run(in: folder, world: world) { house in
-                #expect(house.runtime.faults.remarks.count == 1 && house.runtime.faults.remarks[0].contains(file))
+            try await SharingHarness.run(in: folder, world: world) { harness in
+                #expect(harness.runtime.faults.remarks.count == 1 && harness.runtime.faults.remarks[0].contains(file))
             }
-            try await SharingHarness.run(in: folder, world: world) { house in #expect(house.runtime.faults.remarks.isEmpty) }
+            try await SharingHarness.run(in: folder, world: world) { harness in #expect(harness.runtime.faults.remarks.isEmpty) }
         }
     }
 }

@@ -21,11 +21,11 @@ struct AccountTableTests {
 
     @Test("ACC-33: accounts of every kind are found by number, id and look-ups, and not by another kind's id")
     func finding() async throws {
-        try await AccountHarness.run(background: false) { house in
+        try await AccountHarness.run(background: false) { harness in
             let (person, member, anOperator, organisation) = (
                 PersonID.random(), MemberID.random(), OperatorID.random(), OrganisationID.random()
             )
-            let rows = try await house.opened.store.write { db -> [AccountRow?] in
+            let rows = try await harness.opened.store.write { db -> [AccountRow?] in
                 let table = Self.table
                 let number = try table.add(
                     db, .person(person), keys: Self.keys(1, fiscalCode: true, userName: true), profile: [1], state: .unconfirmed,
@@ -53,8 +53,8 @@ struct AccountTableTests {
 
     @Test("ACC-04: a value that another account has is refused by its name, the account's own is not")
     func conflicts() async throws {
-        try await AccountHarness.run(background: false) { house in
-            try await house.opened.store.write { db in
+        try await AccountHarness.run(background: false) { harness in
+            try await harness.opened.store.write { db in
                 let table = Self.table
                 let one = try table.add(
                     db, .person(.random()), keys: Self.keys(1, fiscalCode: true, userName: true), profile: [], state: .active, at: Self.now)
@@ -84,8 +84,8 @@ struct AccountTableTests {
 
     @Test("SEC: a profile opens under its own account's key alone")
     func vault() async throws {
-        try await AccountHarness.run(background: false) { house in
-            let vault = house.parts.repository.vault
+        try await AccountHarness.run(background: false) { harness in
+            let vault = harness.parts.repository.vault
             let (one, other) = (PersonID.random(), PersonID.random())
             for person in [one, other] { try await vault.makeKey(for: person) }
             let sealed = try vault.seal([1, 2, 3], at: "a table", of: .person(one))

@@ -32,21 +32,21 @@ struct CountryStories {
     )
     func german() async throws {
         try await withTemporaryFolder { folder in
-            try await AccountHarness.run(in: folder, Self.environment(in: folder)) { house in
-                let italian = try await house.register(Applicant.form())
+            try await AccountHarness.run(in: folder, Self.environment(in: folder)) { harness in
+                let italian = try await harness.register(Applicant.form())
                 #expect(italian.status == 422 && Set(italian.pointers) == ["/fiscalCode", "/cityOfBirth", "/cityOfResidence"])
-                let answer = try await house.register(Applicant.form(Self.german))
+                let answer = try await harness.register(Applicant.form(Self.german))
                 try #require(answer.status == 201, "\(answer.text)")
                 let person = try answer.decoded(as: RegistrationItem.self).person
-                let profile = try await house.request("GET", "/consent/v1/profile", token: "\(person)").decoded(as: ProfileItem.self)
+                let profile = try await harness.request("GET", "/consent/v1/profile", token: "\(person)").decoded(as: ProfileItem.self)
                 #expect(profile.fiscalCode == "86095742719" && profile.phone == "+49301234567")
                 #expect(profile.cityOfResidence?.name == "München" && profile.cityOfResidence?.country == "Deutschland")
-                let found = try await house.request("GET", "/consent/v1/places?prefix=Muni").decoded(as: Page<PlaceItem>.self)
+                let found = try await harness.request("GET", "/consent/v1/places?prefix=Muni").decoded(as: Page<PlaceItem>.self)
                 #expect(found.items.map(\.code) == ["09162000"])
-                #expect(try await house.request("GET", "/consent/v1/places?prefix=Roma").decoded(as: Page<PlaceItem>.self).items.isEmpty)
-                #expect(try await house.request("GET", "/consent/v1/places/Z115").decoded(as: PlaceItem.self).country == "Austria")
+                #expect(try await harness.request("GET", "/consent/v1/places?prefix=Roma").decoded(as: Page<PlaceItem>.self).items.isEmpty)
+                #expect(try await harness.request("GET", "/consent/v1/places/Z115").decoded(as: PlaceItem.self).country == "Austria")
                 // What looks like another's number is nobody's user name.
-                let named = try await house.register(
+                let named = try await harness.register(
                     Applicant.form(email: "b@example.org", Self.german.merging(["userName": "12345678901"]) { $1 }))
                 #expect(Set(named.pointers) == ["/userName"])
             }
@@ -56,22 +56,22 @@ struct CountryStories {
     @Test("NFR-21: who registered before the country changed stays readable, is found by the old identifier, and changes what may change")
     func before() async throws {
         try await withTemporaryFolder { folder in
-            let person = try await AccountHarness.run(in: folder) { house in
-                try await house.register(Applicant.form(["phone": "333 1234567"])).decoded(as: RegistrationItem.self).person
+            let person = try await AccountHarness.run(in: folder) { harness in
+                try await harness.register(Applicant.form(["phone": "333 1234567"])).decoded(as: RegistrationItem.self).person
             }
-            try await AccountHarness.run(in: folder, Self.environment(in: folder)) { house in
-                let profile = try await house.request("GET", "/consent/v1/profile", token: "\(person)").decoded(as: ProfileItem.self)
+            try await AccountHarness.run(in: folder, Self.environment(in: folder)) { harness in
+                let profile = try await harness.request("GET", "/consent/v1/profile", token: "\(person)").decoded(as: ProfileItem.self)
                 #expect(profile.fiscalCode == Applicant.fiscalCode() && profile.phone == "+393331234567")
                 #expect(profile.cityOfBirth?.name == "Roma" && profile.cityOfBirth?.country == "Italia")
-                let found = try await house.opened.store.read { db in
-                    try house.parts.sharingPeople.withFiscalCode(db, Applicant.fiscalCode().lowercased(), .now)
+                let found = try await harness.opened.store.read { db in
+                    try harness.parts.sharingPeople.withFiscalCode(db, Applicant.fiscalCode().lowercased(), .now)
                 }
                 #expect(found?.person == person)
-                let moved = try await house.request(
+                let moved = try await harness.request(
                     "PATCH", "/consent/v1/profile", token: "\(person)", json: ["cityOfResidence": "11000000", "phone": "0171 7654321"])
                 #expect(moved.status == 200, "\(moved.text)")
                 #expect(try moved.decoded(as: ProfileItem.self).phone == "+491717654321")
-                let back = try await house.request("PATCH", "/consent/v1/profile", token: "\(person)", json: ["cityOfResidence": "F205"])
+                let back = try await harness.request("PATCH", "/consent/v1/profile", token: "\(person)", json: ["cityOfResidence": "F205"])
                 #expect(Set(back.pointers) == ["/cityOfResidence"], "the earlier list is read and no longer offered")
             }
         }

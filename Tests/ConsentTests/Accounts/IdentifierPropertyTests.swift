@@ -25,11 +25,11 @@ struct IdentifierPropertyTests {
                 let tries = names.flatMap { name in
                     (0..<Int.random(in: 1...3, using: &dice)).map { _ in (name, hasKey: Bool.random(using: &dice)) }
                 }.shuffled(using: &dice)
-                let answers = try await AccountHarness.run(in: folder) { house in
+                let answers = try await AccountHarness.run(in: folder) { harness in
                     try await withThrowingTaskGroup(of: (String, RegistrationItem).self) { group in
                         for (number, (name, hasKey)) in tries.enumerated() {
                             group.addTask {
-                                let answer = try await house.register(
+                                let answer = try await harness.register(
                                     Applicant.form(email: Self.address(name), name: name), key: hasKey ? "key of \(name)" : nil,
                                     from: "203.0.113.\(number)")
                                 #expect(answer.status == 201, "seed \(seed), round \(round): \(answer.text)")
@@ -47,11 +47,11 @@ struct IdentifierPropertyTests {
             let ids = given.values.flatMap { $0 }
             #expect(given.values.allSatisfy { $0.count == 1 } && ids.allSatisfy { $0.bits > 0 })
             #expect(Set(ids).count == Self.names.count)
-            try await AccountHarness.run(in: folder) { house in
-                let count = try await house.count("accounts")
+            try await AccountHarness.run(in: folder) { harness in
+                let count = try await harness.count("accounts")
                 #expect(count <= Self.names.count + waiting)
                 for person in ids {
-                    let row = try await house.row(person)
+                    let row = try await harness.row(person)
                     #expect(row != nil)
                 }
             }
@@ -64,15 +64,15 @@ struct IdentifierPropertyTests {
             let organisations = [OrganisationID.random(), OrganisationID.random()]
             var given: [String: Set<MemberID>] = [:]
             for _ in 0..<2 {
-                let answers = try await LogInHarness.run(in: folder) { house in
+                let answers = try await LogInHarness.run(in: folder) { harness in
                     await withTaskGroup(of: (String, MemberID?).self) { group in
                         for (number, name) in Self.names.enumerated() {
                             for _ in 0..<3 {
-                                group.addTask { (name, try? await house.addMember(Self.address(name), of: organisations[number % 2])) }
+                                group.addTask { (name, try? await harness.addMember(Self.address(name), of: organisations[number % 2])) }
                             }
                         }
                         // An address serves one organisation only.
-                        group.addTask { ("stranger", try? await house.addMember(Self.address("anna"), of: .random())) }
+                        group.addTask { ("stranger", try? await harness.addMember(Self.address("anna"), of: .random())) }
                         return await group.reduce(into: []) { $0.append($1) }
                     }
                 }

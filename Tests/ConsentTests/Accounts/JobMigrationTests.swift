@@ -24,21 +24,21 @@ struct JobMigrationTests {
         let sealed: Data
 
         /// Rows as the program of then sealed them.
-        init(_ house: AccountHarness, _ person: PersonID) async throws {
-            let vault = house.parts.repository.vault
+        init(_ harness: AccountHarness, _ person: PersonID) async throws {
+            let vault = harness.parts.repository.vault
             let entries = RecordEntries(person: person, samples: [Sample(type: .bodyWeight, at: .now, value: 61)])
             let join = SubscribePerson(person: person, clausesAccepted: true, bounds: [:])
             func seal(_ body: some Encodable, _ id: String) throws -> Data {
                 Data(try vault.seal(JSONEncoder().encode(body), at: "account_duties.body \(id)", of: .person(person)))
             }
             self.person = person
-            row = try #require(try await house.row(person))
+            row = try #require(try await harness.row(person))
             duties = [
                 ("record-entries", "a", try seal(entries, "a"), false), ("record-entries", "b", try seal(entries, "b"), true),
                 ("join-sos", "c", try seal(join, "c"), false),
             ]
             let context = Array("message_outbox|\(message.message)".utf8)
-            sealed = Data(try Seal.seal(JSONEncoder().encode(message), key: house.runtime.key("outbox"), context: context))
+            sealed = Data(try Seal.seal(JSONEncoder().encode(message), key: harness.runtime.key("outbox"), context: context))
         }
 
         /// In place of the store that is there; its keys stay.
@@ -68,25 +68,25 @@ struct JobMigrationTests {
     @Test("ACC-06, ACC-F: an earlier version's messages, entries and wishes to join are each told once; what is held stays held")
     func carried() async throws {
         try await withTemporaryFolder { folder in
-            let old = try await AccountHarness.run(in: folder, background: false) { house in
-                try await Old(house, house.register(Applicant.form()).decoded(as: RegistrationItem.self).person)
+            let old = try await AccountHarness.run(in: folder, background: false) { harness in
+                try await Old(harness, harness.register(Applicant.form()).decoded(as: RegistrationItem.self).person)
             }
             try await old.write(in: folder.appendingPathComponent("store"))
-            try await AccountHarness.run(in: folder) { house in
-                _ = try await house.mail.arrived(to: "old@example.org", .passwordChanged)
-                try await eventually("all is told") { try await house.count("jobs WHERE due IS NOT NULL") == 0 }
-                #expect(house.around.ids == ["a"] && house.around.entries.map(\.person) == [old.person])
-                #expect(house.around.subscriptions.map(\.person) == [old.person])
-                let profile = try await house.request("GET", "/consent/v1/profile", token: old.person.description).decoded(
+            try await AccountHarness.run(in: folder) { harness in
+                _ = try await harness.mail.arrived(to: "old@example.org", .passwordChanged)
+                try await eventually("all is told") { try await harness.count("jobs WHERE due IS NOT NULL") == 0 }
+                #expect(harness.around.ids == ["a"] && harness.around.entries.map(\.person) == [old.person])
+                #expect(harness.around.subscriptions.map(\.person) == [old.person])
+                let profile = try await harness.request("GET", "/consent/v1/profile", token: old.person.description).decoded(
                     as: ProfileItem.self)
                 #expect(profile.automatedSOS.status == .active)
-                #expect(try await house.count("jobs") == 1)
+                #expect(try await harness.count("jobs") == 1)
             }
-            try await AccountHarness.run(in: folder) { house in
-                try await house.opened.store.write { [jobs = house.parts.repository.jobs] db in try jobs.release(db, of: old.person) }
-                try await eventually("what was held is told") { try await house.count("jobs") == 0 }
-                #expect(house.around.ids == ["b"] && house.around.subscriptions.isEmpty)
-                #expect(house.mail.messages(to: "old@example.org").isEmpty)
+            try await AccountHarness.run(in: folder) { harness in
+                try await harness.opened.store.write { [jobs = harness.parts.repository.jobs] db in try jobs.release(db, of: old.person) }
+                try await eventually("what was held is told") { try await harness.count("jobs") == 0 }
+                #expect(harness.around.ids == ["b"] && harness.around.subscriptions.isEmpty)
+                #expect(harness.mail.messages(to: "old@example.org").isEmpty)
             }
         }
     }

@@ -78,44 +78,44 @@ struct ErasureInConsentStories {
         "ACC-29, ACC-30, ACC-31, NFR-14: an erasure is complete when the last service has confirmed, however late; then nothing names its person"
     )
     func lastOneCounts() async throws {
-        try await ErasureHarness.run { house in
-            let person = try await house.person()
-            _ = try await house.person("bruno@example.org", surname: "Verdini")
-            let ordered = try await house.order(.account, of: person)
-            let told = try await house.mail.arrived(to: "anna@example.org", .erasureOrdered)
+        try await ErasureHarness.run { harness in
+            let person = try await harness.person()
+            _ = try await harness.person("bruno@example.org", surname: "Verdini")
+            let ordered = try await harness.order(.account, of: person)
+            let told = try await harness.mail.arrived(to: "anna@example.org", .erasureOrdered)
             #expect(told.values["hours"] == "24" && told.recipient.person == nil)
             // Its own part: the account is gone, another's is there.
-            try await eventually("consent has confirmed") { try await house.state(of: ordered).erased.confirmed[.consent] != nil }
-            #expect(try await house.count("SELECT count(*) FROM accounts") == 1)
-            #expect(try await house.count("SELECT count(*) FROM credentials") == 1)
+            try await eventually("consent has confirmed") { try await harness.state(of: ordered).erased.confirmed[.consent] != nil }
+            #expect(try await harness.count("SELECT count(*) FROM accounts") == 1)
+            #expect(try await harness.count("SELECT count(*) FROM credentials") == 1)
 
-            try await house.confirm(ordered, by: house.ingest)
-            try await house.confirm(ordered, by: house.dispatcher)
-            try await house.confirm(ordered, by: house.gateway)
-            var row = try await house.state(of: ordered)
+            try await harness.confirm(ordered, by: harness.ingest)
+            try await harness.confirm(ordered, by: harness.dispatcher)
+            try await harness.confirm(ordered, by: harness.gateway)
+            var row = try await harness.state(of: ordered)
             #expect(row.erased.waitingFor == [.notifier] && row.certificate == nil && row.person == person)
-            let pending = try await house.parts.erasure.repository.snapshot(
+            let pending = try await harness.parts.erasure.repository.snapshot(
                 SnapshotStream(stream: StreamFamily.erasuresStream, after: nil))
             #expect(pending.facts.count == 1 && pending.facts.first?.payload.contains("\(person)") == true)
 
-            try await house.confirm(ordered, by: house.notifier)
-            row = try await house.state(of: ordered)
+            try await harness.confirm(ordered, by: harness.notifier)
+            row = try await harness.state(of: ordered)
             #expect(row.erased.isConfirmedByAll && row.certificate != nil)
             #expect(row.person == nil && row.contact == nil)
-            let certified = try await house.mail.arrived(to: "anna@example.org", .erasureCompleted)
+            let certified = try await harness.mail.arrived(to: "anna@example.org", .erasureCompleted)
             #expect(certified.values["certificate"]?.contains("\(ordered.order.erasure)") == true)
-            let after = try await house.parts.erasure.repository.snapshot(SnapshotStream(stream: StreamFamily.erasuresStream, after: nil))
+            let after = try await harness.parts.erasure.repository.snapshot(SnapshotStream(stream: StreamFamily.erasuresStream, after: nil))
             #expect(after.facts.isEmpty)
             let bytes = Data(person.bytes)
-            let left = try await house.parts.opened.store.read { db in
+            let left = try await harness.parts.opened.store.read { db in
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM stream_log WHERE subject = ?", arguments: [bytes])
             }
             #expect(left == 0)
             // The same word again, late, changes nothing.
-            try await house.confirm(ordered, by: house.notifier)
-            #expect(try await house.state(of: ordered).certificate == row.certificate)
+            try await harness.confirm(ordered, by: harness.notifier)
+            #expect(try await harness.state(of: ordered).certificate == row.certificate)
             // Everything is free again.
-            _ = try await house.person()
+            _ = try await harness.person()
         }
     }
 
@@ -123,13 +123,13 @@ struct ErasureInConsentStories {
         "S8: an erasure deleted all that was read of a person in one transaction, while log-ins waited: 500 rows at a time, the account last"
     )
     func accessesInSlices() async throws {
-        try await ErasureHarness.run { house in
-            let person = try await house.person()
-            let (earlier, table) = (EarlierAccesses(), AccessStore(beside: house.parts.opened.store))
+        try await ErasureHarness.run { harness in
+            let person = try await harness.person()
+            let (earlier, table) = (EarlierAccesses(), AccessStore(beside: harness.parts.opened.store))
             let read = DataRead(
                 grant: .random(), organisation: .random(), metric: .heartRate, from: .init(milliseconds: 0), to: .init(milliseconds: 1),
                 count: 1)
-            let accesses = house.parts.sharing.accesses.store
+            let accesses = harness.parts.sharing.accesses.store
             try await accesses.write { db in for _ in 0..<1200 { try table.add(db, read, of: person, at: .now) } }
             var steps: [Int] = []
             repeat {
@@ -138,7 +138,7 @@ struct ErasureInConsentStories {
             #expect(steps == [500, 500, 202, 0], "the grant and the person go with the last read")
 
             // What an earlier version kept beside the accounts, and has not been moved yet.
-            let store = house.parts.opened.store
+            let store = harness.parts.opened.store
             let slices = try await store.write { db in
                 for _ in 0..<600 {
                     try db.execute(
@@ -155,10 +155,10 @@ struct ErasureInConsentStories {
 
     @Test("ACC-29: what was read of a person is erased with the account before that is confirmed, and what is told of late finds nobody")
     func accessesErased() async throws {
-        try await ErasureHarness.run { house in
-            let person = try await house.person()
-            let table = AccessStore(beside: house.parts.opened.store)
-            let accesses = house.parts.sharing.accesses.store
+        try await ErasureHarness.run { harness in
+            let person = try await harness.person()
+            let table = AccessStore(beside: harness.parts.opened.store)
+            let accesses = harness.parts.sharing.accesses.store
             let read = DataRead(
                 grant: .random(), organisation: .random(), metric: .heartRate, from: .init(milliseconds: 0), to: .init(milliseconds: 1),
                 count: 1)
@@ -173,11 +173,11 @@ struct ErasureInConsentStories {
                 }
             }
             try await add()
-            let dataOnly = try await house.order(.data, of: person)
-            try await eventually("consent has confirmed") { try await house.state(of: dataOnly).erased.confirmed[.consent] != nil }
+            let dataOnly = try await harness.order(.data, of: person)
+            try await eventually("consent has confirmed") { try await harness.state(of: dataOnly).erased.confirmed[.consent] != nil }
             #expect(try await rows() == 3, "the record belongs to the account")
-            let ordered = try await house.order(.account, of: person)
-            let stores = try await eventually("consent has confirmed") { try await house.state(of: ordered).erased.confirmed[.consent] }
+            let ordered = try await harness.order(.account, of: person)
+            let stores = try await eventually("consent has confirmed") { try await harness.state(of: ordered).erased.confirmed[.consent] }
             #expect(stores.last?.store == "consent-accesses.db" && stores.last?.removed == 3 && stores.last?.kept == nil)
             #expect(try await rows() == 0)
             try await add()
@@ -187,22 +187,22 @@ struct ErasureInConsentStories {
 
     @Test("ACC-29: with the data alone the account stays; a second order of the same waits for the first")
     func dataOnly() async throws {
-        try await ErasureHarness.run { house in
-            let person = try await house.person()
-            let ordered = try await house.order(.data, of: person)
-            try await eventually("consent has confirmed") { try await house.state(of: ordered).erased.confirmed[.consent] != nil }
-            #expect(try await house.count("SELECT count(*) FROM accounts WHERE state = 'active'") == 1)
-            await #expect(throws: Problem.erasureUnderWay) { try await house.order(.data, of: person) }
+        try await ErasureHarness.run { harness in
+            let person = try await harness.person()
+            let ordered = try await harness.order(.data, of: person)
+            try await eventually("consent has confirmed") { try await harness.state(of: ordered).erased.confirmed[.consent] != nil }
+            #expect(try await harness.count("SELECT count(*) FROM accounts WHERE state = 'active'") == 1)
+            await #expect(throws: Problem.erasureUnderWay) { try await harness.order(.data, of: person) }
             // The account may still be ended meanwhile.
-            _ = try await house.order(.account, of: person)
+            _ = try await harness.order(.account, of: person)
         }
     }
 
     @Test("ACC-29: not confirmed, confirmed too late, with another's confirmation or a wrong password: nothing is erased")
     func notConfirmed() async throws {
-        try await ErasureHarness.run { house in
-            let (anna, bruno) = (try await house.person(), try await house.person("bruno@example.org", surname: "Verdini"))
-            let service = house.parts.erasure.service
+        try await ErasureHarness.run { harness in
+            let (anna, bruno) = (try await harness.person(), try await harness.person("bruno@example.org", surname: "Verdini"))
+            let service = harness.parts.erasure.service
             let now = Timestamp.now
             let wish = await service.ask(anna, .account, at: now)
             let password = AccountHarness.password
@@ -219,24 +219,24 @@ struct ErasureInConsentStories {
             await #expect(throws: Problem.erasureNotConfirmed) {
                 try await service.confirm(anna, wish.confirmation, password: password, at: now, trace: "")
             }
-            #expect(try await house.count("SELECT count(*) FROM erasures") == 0)
-            #expect(try await house.count("SELECT count(*) FROM accounts WHERE state = 'active'") == 2)
+            #expect(try await harness.count("SELECT count(*) FROM erasures") == 0)
+            #expect(try await harness.count("SELECT count(*) FROM accounts WHERE state = 'active'") == 2)
             #expect(try await service.confirm(anna, other.confirmation, password: password, at: now, trace: "").order.scope == .data)
         }
     }
 
     @Test("ACC-35: an erasure that a service leaves unconfirmed for an hour is told to every operator once, and listed without whose it is")
     func reminder() async throws {
-        try await ErasureHarness.run { house in
-            _ = try await house.trackme.ask(MakeOperator(email: "op@example.org", language: .english), deadline: .seconds(5))
-            let ordered = try await house.order(.account, of: try await house.person())
-            let ledger = house.parts.erasure.repository
+        try await ErasureHarness.run { harness in
+            _ = try await harness.trackme.ask(MakeOperator(email: "op@example.org", language: .english), deadline: .seconds(5))
+            let ordered = try await harness.order(.account, of: try await harness.person())
+            let ledger = harness.parts.erasure.repository
             try await ledger.remind(at: ordered.order.orderedAt + .seconds(3000))
-            #expect(house.mail.messages(to: "op@example.org", .announcement).isEmpty)
+            #expect(harness.mail.messages(to: "op@example.org", .announcement).isEmpty)
             for _ in 0..<2 { try await ledger.remind(at: ordered.order.orderedAt + .seconds(3700)) }
-            let told = try await house.mail.arrived(to: "op@example.org", .announcement)
+            let told = try await harness.mail.arrived(to: "op@example.org", .announcement)
             #expect(told.values["text"]?.contains("sos-dispatcher") == true)
-            #expect(try await house.count("SELECT count(*) FROM erasures WHERE reminded_at IS NOT NULL") == 1)
+            #expect(try await harness.count("SELECT count(*) FROM erasures WHERE reminded_at IS NOT NULL") == 1)
             let page = try await ledger.page(before: .max, limit: 10)
             let item = try #require(
                 page.first.map { ErasureItem($0, withCertificate: false, at: ordered.order.orderedAt + .seconds(3700)) })
@@ -248,21 +248,21 @@ struct ErasureInConsentStories {
     @Test(
         "a confirmation of what nobody ordered is not-found, one without stores is invalid, and one by a stranger to erasures is forbidden")
     func badConfirmations() async throws {
-        try await ErasureHarness.run { house in
+        try await ErasureHarness.run { harness in
             let store = ErasedStore(store: "some.db", removed: 1, at: .now, kept: nil)
             await #expect(throws: Failure.self) {
-                try await house.ingest.ask(ConfirmErasure(erasure: .random(), stores: [store]))
+                try await harness.ingest.ask(ConfirmErasure(erasure: .random(), stores: [store]))
             }
-            let ordered = try await house.order(.data, of: try await house.person())
+            let ordered = try await harness.order(.data, of: try await harness.person())
             for stores in [[], [ErasedStore(store: "", removed: 1, at: .now)], [ErasedStore(store: "x", removed: -1, at: .now)]] {
                 await #expect(throws: Failure.self) {
-                    try await house.ingest.ask(ConfirmErasure(erasure: ordered.order.erasure, stores: stores))
+                    try await harness.ingest.ask(ConfirmErasure(erasure: ordered.order.erasure, stores: stores))
                 }
             }
             await #expect(throws: Failure.self) {
-                try await house.trackme.ask(ConfirmErasure(erasure: ordered.order.erasure, stores: [store]))
+                try await harness.trackme.ask(ConfirmErasure(erasure: ordered.order.erasure, stores: [store]))
             }
-            #expect(try await house.state(of: ordered).erased.confirmed[.ingest] == nil)
+            #expect(try await harness.state(of: ordered).erased.confirmed[.ingest] == nil)
         }
     }
 }

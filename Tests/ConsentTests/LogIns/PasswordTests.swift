@@ -144,14 +144,14 @@ struct PasswordTests {
 
     @Test("ACC-08, NFR-11: the store holds neither the password nor a hash that could be tried out without the service's key")
     func atRest() async throws {
-        try await LogInHarness.runWithPerson { house in
-            let stored = try await house.store.read { db in try Data.fetchAll(db, sql: "SELECT hash FROM credentials") }
+        try await LogInHarness.runWithPerson { harness in
+            let stored = try await harness.store.read { db in try Data.fetchAll(db, sql: "SELECT hash FROM credentials") }
             #expect(stored.count == 1)
             for bytes in stored {
                 let text = String(decoding: bytes, as: UTF8.self)
                 #expect(!text.contains("scrypt") && !text.contains(LogInHarness.password))
             }
-            let found = try await house.store.read { [parts = house.parts] db in try parts.credentials.find(db, account: 1) }
+            let found = try await harness.store.read { [parts = harness.parts] db in try parts.credentials.find(db, account: 1) }
             #expect(found?.hash.hasPrefix("$scrypt$") == true)
         }
     }

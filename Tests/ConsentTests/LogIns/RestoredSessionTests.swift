@@ -34,9 +34,9 @@ struct RestoredSessionTests {
         }
     }
 
-    private func refreshed(_ session: SessionAnswer, in house: LogInHarness, times: Int = 1) async throws -> SessionAnswer {
+    private func refreshed(_ session: SessionAnswer, in harness: LogInHarness, times: Int = 1) async throws -> SessionAnswer {
         var session = session
-        for _ in 0..<times { session = try await house.refresh(session.refreshToken).expect(status: 200).decoded() }
+        for _ in 0..<times { session = try await harness.refresh(session.refreshToken).expect(status: 200).decoded() }
         return session
     }
 
@@ -46,37 +46,37 @@ struct RestoredSessionTests {
     func goOn() async throws {
         try await withTemporaryFolder { folder in
             let place = Place(folder: folder)
-            let (idle, used, loggedOut, others, mine) = try await place.run { house in
-                for name in ["anna", "bruno"] { try await house.addPerson("\(name)@example.org") }
+            let (idle, used, loggedOut, others, mine) = try await place.run { harness in
+                for name in ["anna", "bruno"] { try await harness.addPerson("\(name)@example.org") }
                 let sessions = try await (
-                    house.logIn(), refreshed(house.logIn(), in: house, times: 2), house.logIn(), house.logIn("bruno@example.org"),
-                    house.logIn("bruno@example.org")
+                    harness.logIn(), refreshed(harness.logIn(), in: harness, times: 2), harness.logIn(), harness.logIn("bruno@example.org"),
+                    harness.logIn("bruno@example.org")
                 )
-                try await house.store.copy(to: place.copy)
+                try await harness.store.copy(to: place.copy)
                 return sessions
             }
             // What is done after the copy.
-            let (later, newest, end) = try await place.run { house in
-                let newest = try await refreshed(used, in: house, times: 150)
-                try await house.request("DELETE", "/consent/v1/sessions/current", token: loggedOut.accessToken).expect(status: 200)
-                try await house.request("DELETE", "/consent/v1/sessions?keepCurrent=true", token: mine.accessToken).expect(status: 200)
-                let end = try await house.logIn()
-                try await house.request("DELETE", "/consent/v1/sessions/current", token: end.accessToken).expect(status: 200)
-                return (try await house.logIn(), newest, end)
+            let (later, newest, end) = try await place.run { harness in
+                let newest = try await refreshed(used, in: harness, times: 150)
+                try await harness.request("DELETE", "/consent/v1/sessions/current", token: loggedOut.accessToken).expect(status: 200)
+                try await harness.request("DELETE", "/consent/v1/sessions?keepCurrent=true", token: mine.accessToken).expect(status: 200)
+                let end = try await harness.logIn()
+                try await harness.request("DELETE", "/consent/v1/sessions/current", token: end.accessToken).expect(status: 200)
+                return (try await harness.logIn(), newest, end)
             }
             try place.putBack()
-            try await place.run { house in
-                for session in [idle, newest, mine] { #expect(try await house.refresh(session.refreshToken).status == 200) }
+            try await place.run { harness in
+                for session in [idle, newest, mine] { #expect(try await harness.refresh(session.refreshToken).status == 200) }
                 for session in [loggedOut, others, later, end] {
-                    let refused = try await house.refresh(session.refreshToken)
+                    let refused = try await harness.refresh(session.refreshToken)
                     #expect(refused.status == 401 && refused.problem == "session-over")
                 }
-                for session in [loggedOut, others, end] { #expect(try await !house.isOpen(session.accessToken)) }
+                for session in [loggedOut, others, end] { #expect(try await !harness.isOpen(session.accessToken)) }
             }
             // The list goes on through the restore: the same copy again knows as much.
             try place.putBack()
-            try await place.run { house in
-                let (over, alive) = (try await house.refresh(loggedOut.refreshToken), try await house.refresh(mine.refreshToken))
+            try await place.run { harness in
+                let (over, alive) = (try await harness.refresh(loggedOut.refreshToken), try await harness.refresh(mine.refreshToken))
                 #expect(over.status == 401 && alive.status == 200)
             }
         }
@@ -86,24 +86,24 @@ struct RestoredSessionTests {
     func spentSince() async throws {
         try await withTemporaryFolder { folder in
             let place = Place(folder: folder)
-            let first = try await place.run { house in
-                try await house.addPerson()
-                let first = try await house.logIn()
-                try await house.store.copy(to: place.copy)
+            let first = try await place.run { harness in
+                try await harness.addPerson()
+                let first = try await harness.logIn()
+                try await harness.store.copy(to: place.copy)
                 return first
             }
-            let (spent, newest) = try await place.run { house in
-                let spent = try await refreshed(first, in: house)
-                return (spent, try await refreshed(spent, in: house, times: 3))
+            let (spent, newest) = try await place.run { harness in
+                let spent = try await refreshed(first, in: harness)
+                return (spent, try await refreshed(spent, in: harness, times: 3))
             }
             try place.putBack()
-            try await place.run { house in
-                let thief: SessionAnswer = try await house.refresh(spent.refreshToken, key: "thief").expect(status: 200).decoded()
-                let again: SessionAnswer = try await house.refresh(spent.refreshToken, key: "thief").expect(status: 200).decoded()
+            try await place.run { harness in
+                let thief: SessionAnswer = try await harness.refresh(spent.refreshToken, key: "thief").expect(status: 200).decoded()
+                let again: SessionAnswer = try await harness.refresh(spent.refreshToken, key: "thief").expect(status: 200).decoded()
                 #expect(thief == again)
-                #expect(try await house.refresh(newest.refreshToken).status == 401)
-                #expect(try await house.refresh(thief.refreshToken).status == 401)
-                #expect(try await !house.isOpen(thief.accessToken))
+                #expect(try await harness.refresh(newest.refreshToken).status == 401)
+                #expect(try await harness.refresh(thief.refreshToken).status == 401)
+                #expect(try await !harness.isOpen(thief.accessToken))
             }
         }
     }
@@ -112,20 +112,20 @@ struct RestoredSessionTests {
     func strangers() async throws {
         try await withTemporaryFolder { folder in
             let place = Place(folder: folder)
-            let (first, second) = try await place.run { house in
-                try await house.addPerson()
-                let (first, second) = (try await house.logIn(), try await house.logIn())
-                _ = try await refreshed(first, in: house)
-                try await house.store.copy(to: place.copy)
+            let (first, second) = try await place.run { harness in
+                try await harness.addPerson()
+                let (first, second) = (try await harness.logIn(), try await harness.logIn())
+                _ = try await refreshed(first, in: harness)
+                try await harness.store.copy(to: place.copy)
                 return (first, second)
             }
             try await place.run { _ in }
             try place.putBack()
-            try await place.run { house in
-                #expect(try await house.refresh(first.refreshToken).status == 401, "spent before the copy")
+            try await place.run { harness in
+                #expect(try await harness.refresh(first.refreshToken).status == 401, "spent before the copy")
                 let token = try #require(second.refreshToken)
-                #expect(try await house.refresh(String(token.prefix(40)) + String(repeating: "A", count: 24)).status == 401)
-                #expect(try await house.refresh(token).status == 401, "the session ended with the made up one")
+                #expect(try await harness.refresh(String(token.prefix(40)) + String(repeating: "A", count: 24)).status == 401)
+                #expect(try await harness.refresh(token).status == 401, "the session ended with the made up one")
             }
         }
     }
@@ -134,20 +134,20 @@ struct RestoredSessionTests {
     func unknown(_ missing: String) async throws {
         try await withTemporaryFolder { folder in
             let place = Place(folder: folder)
-            let session = try await place.run { house in
-                try await house.addPerson()
-                let session = try await house.logIn()
-                try await house.store.copy(to: place.copy)
+            let session = try await place.run { harness in
+                try await harness.addPerson()
+                let session = try await harness.logIn()
+                try await harness.store.copy(to: place.copy)
                 return session
             }
             try await place.run { _ in }
             try place.remove(missing)
             try place.putBack()
-            try await place.run { house in
-                #expect(try await house.refresh(session.refreshToken).status == 401)
-                #expect(try await !house.isOpen(session.accessToken))
+            try await place.run { harness in
+                #expect(try await harness.refresh(session.refreshToken).status == 401)
+                #expect(try await !harness.isOpen(session.accessToken))
                 // What is ended from here on is known again.
-                _ = try await house.logIn()
+                _ = try await harness.logIn()
             }
         }
     }
@@ -156,12 +156,12 @@ struct RestoredSessionTests {
     func restart() async throws {
         try await withTemporaryFolder { folder in
             let place = Place(folder: folder)
-            let session = try await place.run { house in
-                try await house.addPerson()
-                return try await refreshed(house.logIn(), in: house, times: 2)
+            let session = try await place.run { harness in
+                try await harness.addPerson()
+                return try await refreshed(harness.logIn(), in: harness, times: 2)
             }
             try place.remove("revoked")
-            let status = try await place.run { house in try await house.refresh(session.refreshToken).status }
+            let status = try await place.run { harness in try await harness.refresh(session.refreshToken).status }
             #expect(status == 200)
         }
     }

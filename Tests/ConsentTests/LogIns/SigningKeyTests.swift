@@ -25,14 +25,14 @@ struct SigningKeyTests {
         var keys: [Key]
     }
 
-    private func keySet(_ house: LogInHarness) async throws -> KeySet {
-        try await house.request("GET", "/consent/v1/keys").expect(status: 200).decoded()
+    private func keySet(_ harness: LogInHarness) async throws -> KeySet {
+        try await harness.request("GET", "/consent/v1/keys").expect(status: 200).decoded()
     }
 
     @Test("NFR-15: the public keys stand at one address for whoever checks tokens, under their RFC 7638 names")
     func published() async throws {
-        try await LogInHarness.run { house in
-            let set = try await keySet(house)
+        try await LogInHarness.run { harness in
+            let set = try await keySet(harness)
             #expect(set.keys.count == 1)
             let key = try #require(set.keys.first)
             #expect((key.kty, key.crv, key.alg) == ("OKP", "Ed25519", "EdDSA"))
@@ -49,11 +49,11 @@ struct SigningKeyTests {
 
     @Test("NFR-15: after a month another key signs; tokens of the old one are good until they expire; the old secret is gone")
     func rotates() async throws {
-        try await LogInHarness.runWithPerson { house in
-            let first = try await keySet(house).keys.map(\.kid)
-            house.clock.advance(.seconds(29 * 86_400 + 3600))
-            try await house.parts.keys.rotate()
-            let both = try await keySet(house).keys.map(\.kid)
+        try await LogInHarness.runWithPerson { harness in
+            let first = try await keySet(harness).keys.map(\.kid)
+            harness.clock.advance(.seconds(29 * 86_400 + 3600))
+            try await harness.parts.keys.rotate()
+            let both = try await keySet(harness).keys.map(\.kid)
             #expect(both.count == 2 && both.first == first.first, "the next one is known a day before it signs")
 
             func keyID(_ token: String?) throws -> String? {
@@ -61,33 +61,33 @@ struct SigningKeyTests {
                 let header = try #require(Base64URL.decode(written.prefix { $0 != "." }))
                 return try JSONDecoder().decode([String: String].self, from: Data(header))["kid"]
             }
-            house.clock.advance(.seconds(82_800 - 300))
-            let before = try await house.logIn()
+            harness.clock.advance(.seconds(82_800 - 300))
+            let before = try await harness.logIn()
             #expect(try keyID(before.accessToken) == both[0])
-            house.clock.advance(.seconds(301))
-            try await house.parts.keys.rotate()
-            let after = try await house.logIn()
+            harness.clock.advance(.seconds(301))
+            try await harness.parts.keys.rotate()
+            let after = try await harness.logIn()
             #expect(try keyID(after.accessToken) == both[1])
-            for token in [before.accessToken, after.accessToken] { #expect(try await house.isOpen(token)) }
-            let seeds = try await house.store.read { db in try Int.fetchOne(db, sql: "SELECT count(seed) FROM signing_keys") }
+            for token in [before.accessToken, after.accessToken] { #expect(try await harness.isOpen(token)) }
+            let seeds = try await harness.store.read { db in try Int.fetchOne(db, sql: "SELECT count(seed) FROM signing_keys") }
             #expect(seeds == 1, "the secret half of the old one is gone")
 
-            house.clock.advance(.seconds(7200))
-            try await house.parts.keys.rotate()
-            #expect(try await keySet(house).keys.map(\.kid) == [both[1]])
+            harness.clock.advance(.seconds(7200))
+            try await harness.parts.keys.rotate()
+            #expect(try await keySet(harness).keys.map(\.kid) == [both[1]])
         }
     }
 
     @Test("NFR-15: the same key signs after a restart, and its secret half lies sealed")
     func restart() async throws {
         try await withTemporaryFolder { folder in
-            let first = try await LogInHarness.run(in: folder) { house in
-                let seed = try await house.store.read { db in try Data.fetchOne(db, sql: "SELECT seed FROM signing_keys") }
+            let first = try await LogInHarness.run(in: folder) { harness in
+                let seed = try await harness.store.read { db in try Data.fetchOne(db, sql: "SELECT seed FROM signing_keys") }
                 #expect((seed?.count ?? 0) == SigningKey.seedLength + Seal.overhead)
-                return try await keySet(house).keys.map(\.kid)
+                return try await keySet(harness).keys.map(\.kid)
             }
-            try await LogInHarness.run(in: folder) { house in
-                let second = try await keySet(house).keys.map(\.kid)
+            try await LogInHarness.run(in: folder) { harness in
+                let second = try await keySet(harness).keys.map(\.kid)
                 #expect(second == first)
             }
         }
@@ -95,10 +95,10 @@ struct SigningKeyTests {
 
     @Test("NFR-15: the snapshot of the stream holds the keys, so that a newcomer can check tokens at once")
     func snapshot() async throws {
-        try await LogInHarness.run { house in
-            let reply = try #require(try await house.parts.snapshot(SnapshotStream(stream: StreamFamily.signingKeysStream, after: nil)))
+        try await LogInHarness.run { harness in
+            let reply = try #require(try await harness.parts.snapshot(SnapshotStream(stream: StreamFamily.signingKeysStream, after: nil)))
             let states = try reply.facts.map { try JSONDecoder().decode(SigningKeyState.self, from: Data($0.payload.utf8)) }
-            #expect(states.map(\.keyID) == (try await keySet(house).keys.map(\.kid)))
+            #expect(states.map(\.keyID) == (try await keySet(harness).keys.map(\.kid)))
         }
     }
 
@@ -106,19 +106,19 @@ struct SigningKeyTests {
 
     @Test("NFR-15, ACC-13: tokens of another key, algorithm, type, audience, issuer or time are refused")
     func strangeTokens() async throws {
-        try await LogInHarness.runWithPerson { house in
-            let session = try await house.logIn()
+        try await LogInHarness.runWithPerson { harness in
+            let session = try await harness.logIn()
             let token = try #require(session.accessToken)
-            let claims = try #require(house.parts.checker.check(token))
+            let claims = try #require(harness.parts.checker.check(token))
             #expect(claims.iss == LogInHarness.origin && claims.aud == "trackme" && claims.exp - claims.iat == 600)
             #expect(claims.nbf == claims.iat && claims.jti.count >= 20 && claims.sid == session.session)
 
             func resigned(_ change: (inout AccessTokenClaims) -> Void) throws -> String {
                 var changed = claims
                 change(&changed)
-                return try house.parts.keys.sign(changed)
+                return try harness.parts.keys.sign(changed)
             }
-            #expect(try await house.isOpen(try resigned { _ in }), "signed anew it is as good")
+            #expect(try await harness.isOpen(try resigned { _ in }), "signed anew it is as good")
             let minute: Int64 = 60
             let wrong: [(String, String)] = [
                 ("audience", try resigned { $0.aud = "somebody-else" }), ("issuer", try resigned { $0.iss = "https://evil.example" }),
@@ -127,11 +127,11 @@ struct SigningKeyTests {
                 ("for ever", try resigned { $0.exp += 1_000_000 }), ("no kind of that name", try resigned { $0.kind = .operator }),
                 ("subject", try resigned { $0.sub = "somebody" }),
             ]
-            for (name, text) in wrong { #expect(try await house.isOpen(text) == false, "\(name)") }
+            for (name, text) in wrong { #expect(try await harness.isOpen(text) == false, "\(name)") }
 
             let parts = token.split(separator: ".").map(String.init)
             func header(_ json: String) -> String { Base64URL.encode(Array(json.utf8)) }
-            let published = try await keySet(house).keys
+            let published = try await keySet(harness).keys
             let (kid, publicKey) = (published[0].kid, published[0].x)
             let stranger = try SigningKey.random()
             let payload = try #require(Base64URL.decode(parts[1]))
@@ -150,7 +150,7 @@ struct SigningKeyTests {
                 ("no signature", "\(parts[0]).\(parts[1])."), ("two parts", "\(parts[0]).\(parts[1])"), ("rubbish", "rubbish"),
                 ("one character", "\(parts[0]).\(parts[1].dropLast())\(parts[1].last == "A" ? "B" : "A").\(parts[2])"),
             ]
-            for (name, text) in forged { #expect(try await house.isOpen(text) == false, "\(name)") }
+            for (name, text) in forged { #expect(try await harness.isOpen(text) == false, "\(name)") }
         }
     }
 

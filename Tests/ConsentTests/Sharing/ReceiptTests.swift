@@ -13,9 +13,9 @@ import Testing
 struct ReceiptReading {
     let whole: [String: Any]
 
-    init(_ text: String, _ house: SharingHarness) throws {
-        let key = house.parts.receipts.service.publicKey
-        let keyID = house.parts.receipts.service.keyID
+    init(_ text: String, _ harness: SharingHarness) throws {
+        let key = harness.parts.receipts.service.publicKey
+        let keyID = harness.parts.receipts.service.keyID
         let payload = try CompactJWS.open(text, typ: "consent-receipt+jws") { $0 == keyID ? key : nil }
         whole = try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any] ?? [:]
     }
@@ -33,24 +33,24 @@ struct ReceiptTests {
 
     @Test("ACC-32: every transition leaves a signed receipt with the fields of ISO/IEC TS 27560, the same for both sides")
     func everyTransition() async throws {
-        try await SharingHarness.run(with: Self.code) { house, person in
-            let form = house.form(Self.code, by: .random(), types: [.heartRate, .position])
-            let granted = try await house.grant(form, to: person.person)
+        try await SharingHarness.run(with: Self.code) { harness, person in
+            let form = harness.form(Self.code, by: .random(), types: [.heartRate, .position])
+            let granted = try await harness.grant(form, to: person.person)
             let grant = try #require(granted.grant)
-            _ = try await house.parts.service.withdraw(grant.id, of: person.person, types: [.position], trace: "")
-            _ = try await house.parts.service.withdraw(grant.id, of: person.person, trace: "")
-            let refused = try await house.open(house.form(Self.code, by: .random()))
-            _ = try await house.answer(refused, of: person.person, accept: false)
-            _ = try await house.open(house.form(Self.code, by: .random()))
-            house.world.pass(.seconds(86_400))
-            try await house.parts.expiry.expireDue()
-            let ended = try await house.grant(house.form(Self.code, by: form.organisation), to: person.person)
-            _ = try await house.parts.service.end(EndRequest(organisation: form.organisation, request: ended.id), house.context())
+            _ = try await harness.parts.service.withdraw(grant.id, of: person.person, types: [.position], trace: "")
+            _ = try await harness.parts.service.withdraw(grant.id, of: person.person, trace: "")
+            let refused = try await harness.open(harness.form(Self.code, by: .random()))
+            _ = try await harness.answer(refused, of: person.person, accept: false)
+            _ = try await harness.open(harness.form(Self.code, by: .random()))
+            harness.world.pass(.seconds(86_400))
+            try await harness.parts.expiry.expireDue()
+            let ended = try await harness.grant(harness.form(Self.code, by: form.organisation), to: person.person)
+            _ = try await harness.parts.service.end(EndRequest(organisation: form.organisation, request: ended.id), harness.context())
 
-            let told = try await house.requestFacts().compactMap(\.receipt)
-            let kept = try await house.parts.receipts.page(of: person.person, before: nil, limit: 100)
+            let told = try await harness.requestFacts().compactMap(\.receipt)
+            let kept = try await harness.parts.receipts.page(of: person.person, before: nil, limit: 100)
             #expect(kept.next == nil && kept.items.map(\.signed) == told.reversed())
-            let events = try told.map { try ReceiptReading($0, house).event["event_state"] as? String }
+            let events = try told.map { try ReceiptReading($0, harness).event["event_state"] as? String }
             #expect(
                 events == [
                     "requested", "given", "withdrawn", "withdrawn", "requested", "refused", "requested", "expired", "requested", "given",
@@ -64,13 +64,13 @@ struct ReceiptTests {
         "a receipt names the parties, purpose, types with their window and whether they are allowed, and the person by no more than the request's id"
     )
     func fields() async throws {
-        try await SharingHarness.run(with: Self.code) { house, person in
-            let form = house.form(Self.code, by: .random(), types: [.heartRate, .position])
-            let granted = try await house.grant(form, to: person.person)
+        try await SharingHarness.run(with: Self.code) { harness, person in
+            let form = harness.form(Self.code, by: .random(), types: [.heartRate, .position])
+            let granted = try await harness.grant(form, to: person.person)
             let grant = try #require(granted.grant)
-            _ = try await house.parts.service.withdraw(grant.id, of: person.person, types: [.position], trace: "")
-            let text = try #require(try await house.requestFacts().last?.receipt)
-            let receipt = try ReceiptReading(text, house)
+            _ = try await harness.parts.service.withdraw(grant.id, of: person.person, types: [.position], trace: "")
+            let text = try #require(try await harness.requestFacts().last?.receipt)
+            let receipt = try ReceiptReading(text, harness)
             #expect(receipt.whole["schema_version"] as? String == "ISO/IEC TS 27560:2023")
             #expect(receipt.whole["record_id"] as? String == "\(granted.id)")
             #expect(receipt.whole["pii_principal_id"] as? String == "\(granted.id)")
@@ -81,7 +81,7 @@ struct ReceiptTests {
             #expect(receipt.information.map { $0["status"] as? String } == ["allowed", "not allowed"])
             #expect(receipt.information.allSatisfy { $0["from"] as? String == form.from.rfc3339 && $0["to"] as? String == form.to.rfc3339 })
             #expect(receipt.parties.map { $0["party_name"] as? String } == ["TrackMe", form.organisationName])
-            #expect(receipt.event["event_time"] as? String == house.world.now.rfc3339)
+            #expect(receipt.event["event_time"] as? String == harness.world.now.rfc3339)
             #expect(!text.contains("\(person.person)"))
             let json = String(decoding: try JSONSerialization.data(withJSONObject: receipt.whole), as: UTF8.self)
             for secret in ["\(person.person)", Self.code, "Ada", "example.org"] { #expect(!json.contains(secret)) }
@@ -90,10 +90,10 @@ struct ReceiptTests {
 
     @Test("a receipt that was changed, or signed for another purpose or by another key, proves nothing")
     func forgeries() async throws {
-        try await SharingHarness.run(with: Self.code) { house, person in
-            _ = try await house.grant(house.form(Self.code, by: .random()), to: person.person)
-            let text = try #require(try await house.requestFacts().last?.receipt)
-            let service = house.parts.receipts.service
+        try await SharingHarness.run(with: Self.code) { harness, person in
+            _ = try await harness.grant(harness.form(Self.code, by: .random()), to: person.person)
+            let text = try #require(try await harness.requestFacts().last?.receipt)
+            let service = harness.parts.receipts.service
             let other = try SigningKey.random()
             #expect(throws: CompactJWS.Refusal.wrongSignature) {
                 try CompactJWS.open(text, typ: ReceiptService.type) { _ in other.publicKey }

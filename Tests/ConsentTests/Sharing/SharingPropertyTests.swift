@@ -38,31 +38,31 @@ struct SharingPropertyTests {
         }
     }
 
-    private static func state(_ house: SharingHarness) async throws -> State {
-        let rows = try await house.all()
-        let (receipts, waiting) = try await house.opened.store.read { db in
-            (try Int.fetchOne(db, sql: "SELECT count(*) FROM sharing_receipts") ?? 0, try house.outbox.waiting(db))
+    private static func state(_ harness: SharingHarness) async throws -> State {
+        let rows = try await harness.all()
+        let (receipts, waiting) = try await harness.opened.store.read { db in
+            (try Int.fetchOne(db, sql: "SELECT count(*) FROM sharing_receipts") ?? 0, try harness.outbox.waiting(db))
         }
         // INV-06: ids are unique and each row has one organisation, one living person and one status.
         #expect(Set(rows.map(\.request.id)).count == rows.count)
-        let people = Set(house.world.people.map(\.person.person))
+        let people = Set(harness.world.people.map(\.person.person))
         #expect(rows.allSatisfy { people.contains($0.request.person) })
         return State(
             requests: Dictionary(uniqueKeysWithValues: rows.map { ($0.request.id, $0.request) }),
-            grantFacts: try await house.grantFacts(), requestFacts: try await house.requestFacts(), receipts: receipts,
+            grantFacts: try await harness.grantFacts(), requestFacts: try await harness.requestFacts(), receipts: receipts,
             waitingMessages: waiting)
     }
 
     // MARK: Drawing
 
-    private static func draw(_ state: State, _ house: SharingHarness, _ dice: inout SeededGenerator) -> Operation {
+    private static func draw(_ state: State, _ harness: SharingHarness, _ dice: inout SeededGenerator) -> Operation {
         let requests = state.requests.values.sorted { $0.id.bits < $1.id.bits }
-        let somebody = house.world.people.randomElement(using: &dice)?.person.person ?? .random()
+        let somebody = harness.world.people.randomElement(using: &dice)?.person.person ?? .random()
         switch Int.random(in: 0..<20, using: &dice) {
         case 0..<7:
             let start = Int.random(in: -6..<6, using: &dice)
             let code =
-                Int.random(in: 0..<12, using: &dice) == 0 ? "NOBODY" : house.world.people.randomElement(using: &dice)?.code ?? "NOBODY"
+                Int.random(in: 0..<12, using: &dice) == 0 ? "NOBODY" : harness.world.people.randomElement(using: &dice)?.code ?? "NOBODY"
             let types = Set((0..<Int.random(in: 0...2, using: &dice)).compactMap { _ in metrics.randomElement(using: &dice) })
             return .open(
                 code: code, organisations.randomElement(using: &dice) ?? organisations[0], types: types,
@@ -85,21 +85,21 @@ struct SharingPropertyTests {
         }
     }
 
-    private static func perform(_ operation: Operation, _ house: SharingHarness) async throws {
-        let service = house.parts.service
+    private static func perform(_ operation: Operation, _ harness: SharingHarness) async throws {
+        let service = harness.parts.service
         switch operation {
         case .open(let code, let organisation, let types, let days):
-            _ = try await house.open(house.form(code, by: organisation, types: Array(types), days: days))
+            _ = try await harness.open(harness.form(code, by: organisation, types: Array(types), days: days))
         case .answer(let request, let person, let accept):
             _ = try await service.answer(request, of: person, accept: accept, trace: "")
         case .withdraw(let grant, let person, let types):
             _ = try await service.withdraw(grant, of: person, types: types, trace: "")
         case .end(let request, let organisation):
-            _ = try await service.end(EndRequest(organisation: organisation, request: request), house.context())
-        case .pass(let hours): house.world.pass(.seconds(hours * 3600))
+            _ = try await service.end(EndRequest(organisation: organisation, request: request), harness.context())
+        case .pass(let hours): harness.world.pass(.seconds(hours * 3600))
         case .expire:
-            try await house.parts.expiry.expireDue()
-            try await house.parts.expiry.endRunOut()
+            try await harness.parts.expiry.expireDue()
+            try await harness.parts.expiry.endRunOut()
         }
     }
 
@@ -193,19 +193,19 @@ struct SharingPropertyTests {
             while steps < 120 {
                 // Ends at any step: what comes next has only the files.
                 let length = Int.random(in: 5...45, using: &dice)
-                (dice, last) = try await SharingHarness.run(in: folder, world: world) { [dice, last] house in
+                (dice, last) = try await SharingHarness.run(in: folder, world: world) { [dice, last] harness in
                     var dice = dice
-                    if world.people.isEmpty { for code in ["ONE", "TWO", "THREE"] { try await house.addPerson(code) } }
-                    var before = try await Self.state(house)
+                    if world.people.isEmpty { for code in ["ONE", "TWO", "THREE"] { try await harness.addPerson(code) } }
+                    var before = try await Self.state(harness)
                     if let last { #expect(before == last, "seed \(seed): a restart changed something") }
                     for step in 0..<length {
-                        let operation = Self.draw(before, house, &dice)
+                        let operation = Self.draw(before, harness, &dice)
                         let breaks = Int.random(in: 0..<8, using: &dice) == 0
                         let what: Comment = "seed \(seed), step \(step): \(operation), broken \(breaks)"
                         if breaks { world.breakNext() }
-                        do { try await Self.perform(operation, house) } catch {}
+                        do { try await Self.perform(operation, harness) } catch {}
                         world.mend()
-                        let after = try await Self.state(house)
+                        let after = try await Self.state(harness)
                         Self.check(after, what)
                         if breaks { #expect(after == before, what) }
                         Self.check(operation, from: before, to: after, what)
@@ -223,33 +223,33 @@ struct SharingPropertyTests {
 
     @Test("INV-05: of many requests for the same that come at the same time exactly one is opened")
     func concurrentOpenings() async throws {
-        try await SharingHarness.run { house in
-            try await house.addPerson("ONE")
+        try await SharingHarness.run { harness in
+            try await harness.addPerson("ONE")
             let organisation = OrganisationID.random()
             let opened = await withTaskGroup(of: Bool.self) { group in
                 for _ in 0..<20 {
-                    group.addTask { (try? await house.open(house.form("ONE", by: organisation))) != nil }
+                    group.addTask { (try? await harness.open(harness.form("ONE", by: organisation))) != nil }
                 }
                 return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
             #expect(opened == 1)
-            #expect(try await house.all().count == 1)
+            #expect(try await harness.all().count == 1)
         }
     }
 
     @Test("SHR-06: of an acceptance and a refusal that come at the same time one stands, and it alone is told")
     func concurrentAnswers() async throws {
-        try await SharingHarness.run { house in
-            let person = try await house.addPerson("ONE")
+        try await SharingHarness.run { harness in
+            let person = try await harness.addPerson("ONE")
             for number in 0..<10 {
-                let id = try await house.open(house.form("ONE", by: OrganisationID(bits: UInt128(number + 10))))
-                async let accepting = house.answer(id, of: person.person, accept: true)
-                async let refusing = house.answer(id, of: person.person, accept: false)
+                let id = try await harness.open(harness.form("ONE", by: OrganisationID(bits: UInt128(number + 10))))
+                async let accepting = harness.answer(id, of: person.person, accept: true)
+                async let refusing = harness.answer(id, of: person.person, accept: false)
                 let outcomes = try await [accepting, refusing]
                 let done = outcomes.filter { if case .done = $0 { true } else { false } }
                 #expect(done.count == 1)
-                let told = try await house.requestFacts().filter { $0.request == id }
-                let now = try await house.request(id).status
+                let told = try await harness.requestFacts().filter { $0.request == id }
+                let now = try await harness.request(id).status
                 #expect(told.count == 2 && told.last?.status == now)
             }
         }

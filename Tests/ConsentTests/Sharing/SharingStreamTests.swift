@@ -32,29 +32,29 @@ struct SharingStreamTests {
 
     @Test("SHR-01: the gateway opens, reads and ends a request by questions; a peer without the right is refused")
     func questions() async throws {
-        try await SharingHarness.run(with: Self.code) { house, person in
-            let gateway = try await house.peer(.thirdPartyGateway).client(of: .consent)
-            let form = house.form(Self.code, by: .random())
+        try await SharingHarness.run(with: Self.code) { harness, person in
+            let gateway = try await harness.peer(.thirdPartyGateway).client(of: .consent)
+            let form = harness.form(Self.code, by: .random())
             let opened = try await gateway.ask(form, deadline: .seconds(5))
-            _ = try await house.answer(opened.request, of: person.person, accept: true)
+            _ = try await harness.answer(opened.request, of: person.person, accept: true)
             let read = try await gateway.ask(ReadRequest(organisation: form.organisation, request: opened.request), deadline: .seconds(5))
             #expect(read.status == .approved && read.grant != nil)
             let ended = try await gateway.ask(EndRequest(organisation: form.organisation, request: opened.request), deadline: .seconds(5))
             #expect(ended.status == .ended)
-            let ingest = try await house.peer(.ingest).client(of: .consent)
+            let ingest = try await harness.peer(.ingest).client(of: .consent)
             await #expect(throws: Failure.self) { _ = try await ingest.ask(form, deadline: .seconds(5)) }
-            #expect(try await house.all().count == 1)
+            #expect(try await harness.all().count == 1)
         }
     }
 
     @Test("a newcomer takes the snapshot of the grants in force, and then hears every change in order")
     func snapshotAndChanges() async throws {
-        try await SharingHarness.run(with: Self.code) { house, person in
-            let gone = try await house.grant(house.form(Self.code, by: .random()), to: person.person)
-            _ = try await house.parts.service.withdraw(try #require(gone.grant).id, of: person.person, trace: "")
-            let first = try #require(try await house.grant(house.form(Self.code, by: .random()), to: person.person).grant)
+        try await SharingHarness.run(with: Self.code) { harness, person in
+            let gone = try await harness.grant(harness.form(Self.code, by: .random()), to: person.person)
+            _ = try await harness.parts.service.withdraw(try #require(gone.grant).id, of: person.person, trace: "")
+            let first = try #require(try await harness.grant(harness.form(Self.code, by: .random()), to: person.person).grant)
             let grants = Grants()
-            let consumer = try await house.peer(.ingest).consumer(of: .grants)
+            let consumer = try await harness.peer(.ingest).consumer(of: .grants)
             let following = Task {
                 try await consumer.run(from: []) { events, _ in
                     try grants.take(events)
@@ -64,9 +64,9 @@ struct SharingStreamTests {
             }
             defer { following.cancel() }
             try await eventually("the snapshot came") { grants.inForce == [first.id] }
-            let second = try #require(try await house.grant(house.form(Self.code, by: .random()), to: person.person).grant)
+            let second = try #require(try await harness.grant(harness.form(Self.code, by: .random()), to: person.person).grant)
             try await eventually("the new grant came") { grants.inForce == [first.id, second.id] }
-            _ = try await house.parts.service.withdraw(first.id, of: person.person, trace: "")
+            _ = try await harness.parts.service.withdraw(first.id, of: person.person, trace: "")
             try await eventually("the withdrawal came") { grants.inForce == [second.id] }
         }
     }
@@ -75,21 +75,21 @@ struct SharingStreamTests {
     func requestFacts() async throws {
         try await withTemporaryFolder { folder in
             let world = SharingWorld()
-            try await SharingHarness.run(in: folder, world: world) { house in
-                let person = try await house.addPerson(Self.code)
-                let granted = try await house.grant(house.form(Self.code, by: .random()), to: person.person)
-                _ = try await house.parts.service.withdraw(try #require(granted.grant).id, of: person.person, trace: "")
+            try await SharingHarness.run(in: folder, world: world) { harness in
+                let person = try await harness.addPerson(Self.code)
+                let granted = try await harness.grant(harness.form(Self.code, by: .random()), to: person.person)
+                _ = try await harness.parts.service.withdraw(try #require(granted.grant).id, of: person.person, trace: "")
             }
-            try await SharingHarness.run(in: folder, world: world) { house in
-                let epoch = house.opened.epoch
-                let gateway = try await house.peer(.thirdPartyGateway).client(of: .consent)
+            try await SharingHarness.run(in: folder, world: world) { harness in
+                let epoch = harness.opened.epoch
+                let gateway = try await harness.peer(.thirdPartyGateway).client(of: .consent)
                 let page = try await gateway.replay(
                     ReplayStream(stream: "consent.requests", epoch: epoch, from: 1, through: 10), deadline: .seconds(5))
                 let states = try page.facts.map { try JSONDecoder().decode(RequestState.self, from: Data($0.payload.utf8)) }
                 #expect(states.map(\.status) == [.pending, .approved, .revoked])
                 #expect(page.facts.map(\.header.sequence) == [1, 2, 3])
                 #expect(
-                    try states.map { try ReceiptReading($0.receipt ?? "", house).event["event_state"] as? String } == [
+                    try states.map { try ReceiptReading($0.receipt ?? "", harness).event["event_state"] as? String } == [
                         "requested", "given", "withdrawn",
                     ])
                 let snapshot = try await gateway.snapshot(SnapshotStream(stream: "consent.requests", after: nil), deadline: .seconds(5))

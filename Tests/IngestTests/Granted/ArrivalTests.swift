@@ -13,8 +13,8 @@ import Testing
 
 @Suite("Arrivals")
 struct ArrivalTests {
-    private static func said(_ house: IngestHarness) async throws -> [(person: PersonID?, fact: DataArrived)] {
-        try await house.ingest.store.read { db in
+    private static func said(_ harness: IngestHarness) async throws -> [(person: PersonID?, fact: DataArrived)] {
+        try await harness.ingest.store.read { db in
             try StreamLog().rows(db, ArrivalEventStore.stream, from: 1, limit: 1000).map {
                 ($0.subject, try JSONDecoder().decode(DataArrived.self, from: Data($0.body)))
             }
@@ -27,51 +27,52 @@ struct ArrivalTests {
             to: Timestamp(milliseconds: .max), granularity: .seconds, active: active, version: version)
     }
 
-    private static func following<Value>(_ house: IngestHarness, _ body: () async throws -> Value) async throws -> Value {
-        let following = Task { try await house.ingest.granted.follower.run() }
+    private static func following<Value>(_ harness: IngestHarness, _ body: () async throws -> Value) async throws -> Value {
+        let following = Task { try await harness.ingest.granted.follower.run() }
         defer { following.cancel() }
-        try await eventually("grants are heard", isTrue: { house.ingest.granted.follower.silentFor < .seconds(2) })
+        try await eventually("grants are heard", isTrue: { harness.ingest.granted.follower.silentFor < .seconds(2) })
         return try await body()
     }
 
-    private static func say(_ state: GrantState, _ house: IngestHarness) async throws {
-        try await house.consent.say(state)
+    private static func say(_ state: GrantState, _ harness: IngestHarness) async throws {
+        try await harness.consent.say(state)
         try await eventually("ingest knows the grant") {
-            try await house.ingest.store.read { db in try GrantProjection().find(db, state.grant)?.version == state.version }
+            try await harness.ingest.store.read { db in try GrantProjection().find(db, state.grant)?.version == state.version }
         }
     }
 
     @Test("SHR-14, SHR-21: an upload is told of only where a grant in force covers the type, with its times and without a value")
     func telling() async throws {
-        try await IngestHarness.run { house in
-            try await Self.following(house) {
-                let (sharing, quiet) = (try await house.addDevice(), try await house.addDevice())
+        try await IngestHarness.run { harness in
+            try await Self.following(harness) {
+                let (sharing, quiet) = (try await harness.addDevice(), try await harness.addDevice())
                 let id = GrantID.random()
                 let start = Timestamp.now - .seconds(600)
                 let samples = (0..<5).map { Sample.pulse(start.milliseconds + Int64($0) * 1000, 60 + Double($0)) }
-                _ = try await house.post(samples, token: sharing.token)
-                #expect(try await Self.said(house).isEmpty, "nothing is granted yet")
-                try await Self.say(Self.grant(sharing.person, [.heartRate], id), house)
+                _ = try await harness.post(samples, token: sharing.token)
+                #expect(try await Self.said(harness).isEmpty, "nothing is granted yet")
+                try await Self.say(Self.grant(sharing.person, [.heartRate], id), harness)
                 let later = samples.map { Sample.pulse($0.at.milliseconds + 10_000, 70) }
                 let warm = Sample(type: .bodyTemperature, at: start, value: 36.6)
-                _ = try await house.post(later + [warm], token: sharing.token)
-                _ = try await house.post(samples, token: quiet.token)
-                let said = try await Self.said(house)
+                _ = try await harness.post(later + [warm], token: sharing.token)
+                _ = try await harness.post(samples, token: quiet.token)
+                let said = try await Self.said(harness)
                 #expect(said.map(\.person) == [sharing.person])
                 #expect(
                     said.first?.fact
                         == DataArrived(
                             metric: .heartRate, from: later[0].at, to: Timestamp(milliseconds: later[4].at.milliseconds + 1)))
                 // The same again is nothing new; one late entry is.
-                _ = try await house.post(later, token: sharing.token)
-                #expect(try await Self.said(house).count == 1)
-                _ = try await house.post([.pulse(start.milliseconds + 5500, 65)], token: sharing.token)
-                #expect(try await Self.said(house).last?.fact.from == Timestamp(milliseconds: start.milliseconds + 5500))
+                _ = try await harness.post(later, token: sharing.token)
+                #expect(try await Self.said(harness).count == 1)
+                _ = try await harness.post([.pulse(start.milliseconds + 5500, 65)], token: sharing.token)
+                #expect(try await Self.said(harness).last?.fact.from == Timestamp(milliseconds: start.milliseconds + 5500))
                 // Withdrawn: nothing is told any more.
-                try await Self.say(Self.grant(sharing.person, [.heartRate], active: false, version: 2, id), house)
-                try await eventually("nobody is granted anything", isTrue: { house.ingest.granted.people.types(of: sharing.person) == nil })
-                _ = try await house.post([.pulse(start.milliseconds + 50_000, 65)], token: sharing.token)
-                #expect(try await Self.said(house).count == 2)
+                try await Self.say(Self.grant(sharing.person, [.heartRate], active: false, version: 2, id), harness)
+                try await eventually(
+                    "nobody is granted anything", isTrue: { harness.ingest.granted.people.types(of: sharing.person) == nil })
+                _ = try await harness.post([.pulse(start.milliseconds + 50_000, 65)], token: sharing.token)
+                #expect(try await Self.said(harness).count == 2)
             }
         }
     }
@@ -79,16 +80,16 @@ struct ArrivalTests {
     @Test("SHR-14: who shares is known again after a restart, before consent is heard")
     func restart() async throws {
         try await withTemporaryFolder { folder in
-            let device = try await IngestHarness.run(in: folder) { house in
-                try await Self.following(house) {
-                    let device = try await house.addDevice()
-                    try await Self.say(Self.grant(device.person, [.heartRate], .random()), house)
+            let device = try await IngestHarness.run(in: folder) { harness in
+                try await Self.following(harness) {
+                    let device = try await harness.addDevice()
+                    try await Self.say(Self.grant(device.person, [.heartRate], .random()), harness)
                     return device
                 }
             }
-            try await IngestHarness.run(in: folder) { house in
-                _ = try await house.post([.pulse((Timestamp.now - .seconds(10)).milliseconds, 65)], token: device.token)
-                #expect(try await Self.said(house).map(\.person) == [device.person])
+            try await IngestHarness.run(in: folder) { harness in
+                _ = try await harness.post([.pulse((Timestamp.now - .seconds(10)).milliseconds, 65)], token: device.token)
+                #expect(try await Self.said(harness).map(\.person) == [device.person])
             }
         }
     }
@@ -124,15 +125,15 @@ struct GrantedRangesTests {
 
     @Test("X8: a short read under a grant left out what was damaged, and did not say so")
     func damaged() async throws {
-        try await GrantedHarness.run { house in
-            let person = try await house.addPerson([
+        try await GrantedHarness.run { harness in
+            let person = try await harness.addPerson([
                 (0..<3).map { .pulse(Int64($0) * 1000 + 100, 60) }, (3..<6).map { .pulse(Int64($0) * 1000 + 100, 60) },
             ])
-            let grant = try await house.saying(GrantedHarness.grant(to: person, 0..<8000))
-            try await house.store.write { db in
+            let grant = try await harness.saying(GrantedHarness.grant(to: person, 0..<8000))
+            try await harness.store.write { db in
                 try db.execute(sql: "UPDATE chunks SET body = zeroblob(length(body)) WHERE id = (SELECT max(id) FROM chunks)")
             }
-            let outcomes = try await house.gateway.ask(
+            let outcomes = try await harness.gateway.ask(
                 ReadSampleRanges(stretches: [Self.stretch(grant, 0..<3000), Self.stretch(grant, 2000..<5000)]), deadline: .seconds(10)
             ).outcomes
             #expect(outcomes.map(\.samples.count) == [3, 1])
@@ -145,25 +146,25 @@ struct GrantedRangesTests {
         "SHR-11, SHR-21, SHR-24, INV-04: each stretch is judged by its own grant, gives what read-samples gives, and is recorded if anything left"
     )
     func judged() async throws {
-        try await GrantedHarness.run { house in
-            let person = try await house.addPerson([(0..<10).map { .pulse(Int64($0) * 1000 + 100, 60 + Double($0)) }])
-            let stranger = try await house.addPerson([[.pulse(500, 90)]])
-            let grant = try await house.saying(GrantedHarness.grant(to: person, 0..<8000))
+        try await GrantedHarness.run { harness in
+            let person = try await harness.addPerson([(0..<10).map { .pulse(Int64($0) * 1000 + 100, 60 + Double($0)) }])
+            let stranger = try await harness.addPerson([[.pulse(500, 90)]])
+            let grant = try await harness.saying(GrantedHarness.grant(to: person, 0..<8000))
             var over = GrantedHarness.grant(to: stranger, 0..<8000)
             over.active = false
-            over = try await house.saying(over)
+            over = try await harness.saying(over)
             var foreign = Self.stretch(grant, 0..<1000)
             foreign.organisation = .random()
             let asked = [
                 Self.stretch(grant, 1000..<4000), Self.stretch(over, 0..<1000), Self.stretch(grant, 0..<1000, type: .bodyTemperature),
                 Self.stretch(grant, 7000..<9000), foreign, Self.stretch(grant, 4000..<8000),
             ]
-            let outcomes = try await house.gateway.ask(ReadSampleRanges(stretches: asked), deadline: .seconds(10)).outcomes
+            let outcomes = try await harness.gateway.ask(ReadSampleRanges(stretches: asked), deadline: .seconds(10)).outcomes
             #expect(outcomes.map { $0.samples.count } == [3, 0, 0, 0, 0, 4])
-            #expect(outcomes[0].samples == (try await house.read(grant, 1000..<4000)).samples)
+            #expect(outcomes[0].samples == (try await harness.read(grant, 1000..<4000)).samples)
             #expect(outcomes[0].readTo == Timestamp(milliseconds: 4000) && outcomes[5].readTo == Timestamp(milliseconds: 8000))
             #expect(outcomes.map { $0.denial?.code } == [nil, .forbidden, .forbidden, .forbidden, .notFound, nil])
-            let reads = try await house.store.read { db in
+            let reads = try await harness.store.read { db in
                 try StreamLog().rows(db, StreamFamily.accesses.streams[0], from: 1, limit: 100).map {
                     try JSONDecoder().decode(DataRead.self, from: Data($0.body)).count
                 }
@@ -174,11 +175,11 @@ struct GrantedRangesTests {
 
     @Test("SHR-14: a stretch that is not over says how far it was read; none and more than 200 are refused; a silent consent denies all")
     func limits() async throws {
-        try await GrantedHarness.run { house in
+        try await GrantedHarness.run { harness in
             let now = Timestamp.now.milliseconds / 1000 * 1000
-            let person = try await house.addPerson([[.pulse(now - 5000, 60)]])
-            let grant = try await house.saying(GrantedHarness.grant(to: person, (now - 10_000)..<(now + 1_000_000)))
-            let outcome = try await house.gateway.ask(
+            let person = try await harness.addPerson([[.pulse(now - 5000, 60)]])
+            let grant = try await harness.saying(GrantedHarness.grant(to: person, (now - 10_000)..<(now + 1_000_000)))
+            let outcome = try await harness.gateway.ask(
                 ReadSampleRanges(stretches: [Self.stretch(grant, (now - 10_000)..<(now + 100_000))]), deadline: .seconds(10)
             ).outcomes.first
             let readTo = try #require(outcome?.readTo)
@@ -186,12 +187,12 @@ struct GrantedRangesTests {
             for count in [0, 201] {
                 await #expect(throws: Failure.self) {
                     let stretches = [ReadSampleRanges.Stretch](repeating: Self.stretch(grant, now..<(now + 1)), count: count)
-                    _ = try await house.gateway.ask(ReadSampleRanges(stretches: stretches), deadline: .seconds(10))
+                    _ = try await harness.gateway.ask(ReadSampleRanges(stretches: stretches), deadline: .seconds(10))
                 }
             }
-            await house.consent.close()
+            await harness.consent.close()
             try await eventually("everything is denied", within: .seconds(60)) {
-                let reply = try await house.gateway.ask(
+                let reply = try await harness.gateway.ask(
                     ReadSampleRanges(stretches: [Self.stretch(grant, (now - 10_000)..<now)]), deadline: .seconds(10))
                 return reply.outcomes.first?.denial?.code == .forbidden
             }

@@ -16,12 +16,12 @@ struct SnapshotLoadTests {
     /// A debug build takes some 0.3 ms for each.
     private static let grants = ProcessInfo.processInfo.environment["TRACKME_TEST_GRANTS"].flatMap { Int($0) } ?? 30_000
 
-    private static func count(_ house: IngestHarness) async throws -> Int {
-        try await house.ingest.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM granted") ?? 0 }
+    private static func count(_ harness: IngestHarness) async throws -> Int {
+        try await harness.ingest.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM granted") ?? 0 }
     }
 
-    private static func isWhole(_ house: IngestHarness) async throws -> Bool {
-        try await house.ingest.store.read { db in
+    private static func isWhole(_ harness: IngestHarness) async throws -> Bool {
+        try await harness.ingest.store.read { db in
             try ConsumerPositions().load(db).contains { $0.stream == StreamFamily.grants.streams[0] }
         }
     }
@@ -30,29 +30,29 @@ struct SnapshotLoadTests {
         "S5: a snapshot of very many grants kept all uploads waiting until it was taken: beside one of 30,000, 99 of 100 uploads wait for less than 100 ms, and none for a second"
     )
     func uploadsGoOn() async throws {
-        try await IngestHarness.runWithDevice { house, device in
+        try await IngestHarness.runWithDevice { harness, device in
             let start = Timestamp.now.milliseconds - 3_600_000
             var sent: Int64 = 0
             func upload() async throws -> Duration {
                 let begun = ContinuousClock.now
-                _ = try await house.post([.pulse(start + sent * 1000, 60)], token: device.token)
+                _ = try await harness.post([.pulse(start + sent * 1000, 60)], token: device.token)
                 sent += 1
                 return ContinuousClock.now - begun
             }
             for _ in 0..<20 { _ = try await upload() }
-            house.consent.manyGrants.withLock { $0 = Self.grants }
+            harness.consent.manyGrants.withLock { $0 = Self.grants }
             let pace = MachinePace()
             defer { pace.end() }
             let begun = ContinuousClock.now
-            let following = Task { [follower = house.ingest.granted.follower] in try await follower.run() }
+            let following = Task { [follower = harness.ingest.granted.follower] in try await follower.run() }
             defer { following.cancel() }
             var (waits, beside) = ([Duration](), 0)
-            while try await !Self.isWhole(house) {
+            while try await !Self.isWhole(harness) {
                 waits.append(try await upload())
-                if waits.count.isMultiple(of: 20), beside == 0 { beside = try await Self.count(house) }
+                if waits.count.isMultiple(of: 20), beside == 0 { beside = try await Self.count(harness) }
                 try #require(ContinuousClock.now - begun < .seconds(300), "it never ends")
             }
-            #expect(try await Self.count(house) == Self.grants)
+            #expect(try await Self.count(harness) == Self.grants)
             // A machine that others use as well stops any process now and then: of a hundred uploads one may have met that. The whole
             // snapshot takes many seconds: whoever waited for it would be seen in the very longest.
             let worst = try #require(waits.max())

@@ -39,17 +39,17 @@ import Testing
             var models = [Model(), Model()]
             var tokens: [String] = []
             for _ in 0..<3 {
-                try await IngestHarness.run(in: folder) { house in
-                    if tokens.isEmpty { for _ in models { tokens.append(try await house.addDevice().token) } }
+                try await IngestHarness.run(in: folder) { harness in
+                    if tokens.isEmpty { for _ in models { tokens.append(try await harness.addDevice().token) } }
                     for _ in 0..<10 {
                         let one = Int(random.next() % 2)
                         let upload = (0..<Int(1 + random.next() % 12)).map { _ in Self.sample(&random) }
                         let expected = upload.reduce(0) { $0 + (models[one].take($1) ? 1 : 0) }
-                        #expect(try await house.post(upload, token: tokens[one]).accepted == expected, "seed \(seed)")
+                        #expect(try await harness.post(upload, token: tokens[one]).accepted == expected, "seed \(seed)")
                     }
                     for (model, token) in zip(models, tokens) {
                         for metric in Self.metrics {
-                            #expect(try await house.samples(metric, token: token) == model.samples(metric), "seed \(seed)")
+                            #expect(try await harness.samples(metric, token: token) == model.samples(metric), "seed \(seed)")
                         }
                     }
                 }

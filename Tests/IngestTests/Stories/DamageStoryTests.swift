@@ -25,19 +25,19 @@ import Testing
     }
 
     /// Ten uploads of ten entries each, one chunk each; of the `place`th one bit is flipped.
-    private static func house(flipping place: Int, _ body: (IngestHarness, String) async throws -> Void) async throws {
-        try await IngestHarness.runWithDevice(environment: ["TRACKME_ING_UPKEEP_S": "3600"]) { house, device in
+    private static func harness(flipping place: Int, _ body: (IngestHarness, String) async throws -> Void) async throws {
+        try await IngestHarness.runWithDevice(environment: ["TRACKME_ING_UPKEEP_S": "3600"]) { harness, device in
             for upload in 0..<10 {
                 let samples = (0..<10).map { Sample.pulse(start + Int64(upload * 10 + $0) * 1000, Double(60 + upload)) }
-                _ = try await house.post(samples, token: device.token)
+                _ = try await harness.post(samples, token: device.token)
             }
-            try await house.ingest.store.write { db in
+            try await harness.ingest.store.write { db in
                 let body = try Data.fetchOne(db, sql: "SELECT body FROM chunks ORDER BY id LIMIT 1 OFFSET \(place)") ?? Data()
                 var flipped = body
                 flipped[20] ^= 1
                 try db.execute(sql: "UPDATE chunks SET body = ? WHERE body = ?", arguments: [flipped, body])
             }
-            try await body(house, device.token)
+            try await body(harness, device.token)
         }
     }
 
@@ -47,10 +47,10 @@ import Testing
         "X8: one flipped bit in one chunk made a whole read 500: it takes that chunk alone, which every page names",
         arguments: [1000, 10, 7])
     func pages(limit: Int) async throws {
-        try await Self.house(flipping: 3) { house, token in
+        try await Self.harness(flipping: 3) { harness, token in
             var (times, named, after): (Set<String>, [Damaged], String?) = ([], [], nil)
             repeat {
-                let response = try await house.request(
+                let response = try await harness.request(
                     "GET", "/ingest/v1/entries?type=heart-rate&limit=\(limit)" + (after.map { "&after=\($0)" } ?? ""), token: token)
                 #expect(response.status == 200)
                 let page: Answer = try response.decoded()
@@ -65,35 +65,35 @@ import Testing
 
     @Test("X8: a stream of lines, sums, coverage and the newest entry name what is damaged too")
     func others() async throws {
-        try await Self.house(flipping: 9) { house, token in
-            let lines = try await house.request(
+        try await Self.harness(flipping: 9) { harness, token in
+            let lines = try await harness.request(
                 "GET", "/ingest/v1/entries?type=heart-rate", token: token, headers: ["Accept": "application/x-ndjson"])
             #expect(lines.status == 200 && lines.text.split(separator: "\n").count == 91)
             #expect(lines.text.split(separator: "\n").last?.contains("\"damaged\"") == true)
             for path in [
                 "entries?type=heart-rate&granularity=hour", "latest", "coverage?type=heart-rate&from=\(Self.time(0))&to=\(Self.time(200))",
             ] {
-                let response = try await house.request("GET", "/ingest/v1/\(path)", token: token)
+                let response = try await harness.request("GET", "/ingest/v1/\(path)", token: token)
                 #expect(response.status == 200 && response.text.contains("\"damaged\"") && response.text.contains(Self.time(90)), "\(path)")
             }
-            let latest: Answer = try await house.request("GET", "/ingest/v1/latest", token: token).decoded()
+            let latest: Answer = try await harness.request("GET", "/ingest/v1/latest", token: token).decoded()
             #expect(latest.items.map(\.at) == [Self.time(89)])
         }
     }
 
     @Test("X8: the newest entry and a history left out on the bus what was damaged, and did not say so")
     func onTheBus() async throws {
-        try await Self.house(flipping: 9) { house, _ in
-            let person = try #require(try await house.ingest.store.read { db in try DeviceStore().person(db, 1) })
+        try await Self.harness(flipping: 9) { harness, _ in
+            let person = try #require(try await harness.ingest.store.read { db in try DeviceStore().person(db, 1) })
             let time = { (second: Int64) in Timestamp(milliseconds: Self.start + second * 1000) }
             let damaged = [DamagedPeriod(from: time(90), to: time(99))]
-            let latest = try await house.sos.ask(ReadLatest(person: person, types: [.heartRate]), deadline: .seconds(5))
+            let latest = try await harness.sos.ask(ReadLatest(person: person, types: [.heartRate]), deadline: .seconds(5))
             #expect(latest.samples.map(\.at) == [time(89)] && latest.damaged == damaged)
             for grain in [ReadHistory.Grain.entry, .minute] {
-                let history = try await house.sos.ask(
+                let history = try await harness.sos.ask(
                     ReadHistory(person: person, type: .heartRate, grain: grain, from: time(0), to: time(200)), deadline: .seconds(5))
                 #expect(history.damaged == damaged, "\(grain)")
-                let whole = try await house.sos.ask(
+                let whole = try await harness.sos.ask(
                     ReadHistory(person: person, type: .heartRate, grain: grain, from: time(0), to: time(60)), deadline: .seconds(5))
                 #expect(whole.damaged == nil && !whole.times.isEmpty, "\(grain)")
             }
@@ -102,24 +102,24 @@ import Testing
 
     @Test("X8: the same entries delivered again are taken, and are back")
     func again() async throws {
-        try await Self.house(flipping: 3) { house, token in
-            let answer = try await house.post((30..<40).map { Sample.pulse(Self.start + Int64($0) * 1000, 63) }, token: token)
+        try await Self.harness(flipping: 3) { harness, token in
+            let answer = try await harness.post((30..<40).map { Sample.pulse(Self.start + Int64($0) * 1000, 63) }, token: token)
             #expect(answer.accepted == 10 && answer.duplicates.isEmpty)
-            #expect(try await house.samples(.heartRate, token: token).count == 100)
+            #expect(try await harness.samples(.heartRate, token: token).count == 100)
         }
     }
 
     @Test("X8: the scrub finds what nobody has asked for, health and the figures show it, and upkeep goes on around it")
     func scrub() async throws {
-        try await Self.house(flipping: 5) { house, token in
-            let upkeep = house.ingest.upkeep
+        try await Self.harness(flipping: 5) { harness, token in
+            let upkeep = harness.ingest.upkeep
             #expect(upkeep.steps.vault.damage.count == 0)
-            try await Scrub(store: house.ingest.store, vault: upkeep.steps.vault).pass()
+            try await Scrub(store: harness.ingest.store, vault: upkeep.steps.vault).pass()
             #expect(upkeep.steps.vault.damage.count == 1)
-            let ready = try await house.request("GET", "/health/ready", token: nil)
+            let ready = try await harness.request("GET", "/health/ready", token: nil)
             #expect(ready.status == 200 && ready.text.contains("1 chunks of entries are damaged"))
             try await upkeep.round(now: Timestamp(milliseconds: Self.start + 2 * 86_400_000))
-            let sums = try await house.list("type=heart-rate&granularity=minute", token: token, of: IngestHarness.Stretch.self)
+            let sums = try await harness.list("type=heart-rate&granularity=minute", token: token, of: IngestHarness.Stretch.self)
             #expect(sums.map(\.count).reduce(0, +) == 90)
         }
     }

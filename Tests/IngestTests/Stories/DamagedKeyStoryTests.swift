@@ -26,12 +26,12 @@ struct DamagedKeyStoryTests {
 
     /// Two people with an entry each, and then, while ingest is stopped, a flipped bit in the key of one.
     private static func damaged(in folder: URL, copied: Bool) async throws -> Wearers {
-        let wearers = try await IngestHarness.run(in: folder) { house in
-            let wearers = Wearers(ill: try await house.addDevice(), well: try await house.addDevice())
+        let wearers = try await IngestHarness.run(in: folder) { harness in
+            let wearers = Wearers(ill: try await harness.addDevice(), well: try await harness.addDevice())
             for wearer in [wearers.ill, wearers.well] {
-                _ = try await house.post([.pulse(Timestamp.now.milliseconds - 60_000, 60)], token: wearer.token)
+                _ = try await harness.post([.pulse(Timestamp.now.milliseconds - 60_000, 60)], token: wearer.token)
             }
-            if copied { try await house.ingest.keys.renewBackups() }
+            if copied { try await harness.ingest.keys.renewBackups() }
             return wearers
         }
         try flipBit(of: wrapped(of: wearers.ill.person, in: folder), in: keys(in: folder))
@@ -49,19 +49,19 @@ struct DamagedKeyStoryTests {
                 try await Self.others(house, wearers)
                 try await FastPathTests.hearing(house) { heard in
                     let critical = Sample.pulse(Timestamp.now.milliseconds, 31)
-                    let refused = try await house.post([critical].upload, token: wearers.ill.token)
+                    let refused = try await harness.post([critical].upload, token: wearers.ill.token)
                     #expect(refused.status == 503 && refused.problem == "unavailable" && refused.headers["retry-after"] == "1")
                     let early = try await eventually("it is heard") { heard.early.first { $0.header.subject == "\(wearers.ill.person)" } }
                     #expect(early.header.type == SamplesRecorded.provisionalType)
                     #expect(try FastPathTests.samples(early) == [critical])
                 }
-                let read = try await house.request("GET", "/ingest/v1/entries?type=heart-rate", token: wearers.ill.token)
+                let read = try await harness.request("GET", "/ingest/v1/entries?type=heart-rate", token: wearers.ill.token)
                 #expect(read.status == 503 && read.problem == "unavailable")
                 let failure = await #expect(throws: Failure.self) {
-                    try await house.sos.ask(ReadLatest(person: wearers.ill.person, types: [.heartRate]), deadline: .seconds(1))
+                    try await harness.sos.ask(ReadLatest(person: wearers.ill.person, types: [.heartRate]), deadline: .seconds(1))
                 }
                 #expect(failure?.code == .unavailable)
-                let ready = try await house.request("GET", "/health/ready", token: nil)
+                let ready = try await harness.request("GET", "/health/ready", token: nil)
                 #expect(ready.status == 200 && ready.text.contains("people's keys"))
             }
             #expect(try Self.wrapped(of: wearers.ill.person, in: folder) == stored, "no other key took its place")
@@ -69,13 +69,13 @@ struct DamagedKeyStoryTests {
     }
 
     /// What ingest does for everybody goes on around the damaged key.
-    private static func others(_ house: IngestHarness, _ wearers: Wearers) async throws {
+    private static func others(_ harness: IngestHarness, _ wearers: Wearers) async throws {
         let now = Timestamp.now.milliseconds
-        #expect(try await house.post([.pulse(now, 61)], token: wearers.well.token).accepted == 1)
-        #expect(try await house.samples(.heartRate, token: wearers.well.token).count == 2)
-        try await Scrub(store: house.ingest.store, vault: house.ingest.upkeep.steps.vault).pass()
-        try await house.ingest.upkeep.round(now: Timestamp(milliseconds: now + 2 * 86_400_000))
-        let dirty = try await house.ingest.store.read { db in
+        #expect(try await harness.post([.pulse(now, 61)], token: wearers.well.token).accepted == 1)
+        #expect(try await harness.samples(.heartRate, token: wearers.well.token).count == 2)
+        try await Scrub(store: harness.ingest.store, vault: harness.ingest.upkeep.steps.vault).pass()
+        try await harness.ingest.upkeep.round(now: Timestamp(milliseconds: now + 2 * 86_400_000))
+        let dirty = try await harness.ingest.store.read { db in
             try Data.fetchAll(db, sql: "SELECT DISTINCT p.person FROM days JOIN people p ON p.number = days.person WHERE dirty = 1")
         }
         #expect(dirty == [Data(wearers.ill.person.bytes)], "the days of the one wait, those of the other are summed up")
@@ -86,11 +86,11 @@ struct DamagedKeyStoryTests {
         try await withTemporaryFolder { folder in
             let wearers = try await Self.damaged(in: folder, copied: true)
             let stored = try Self.wrapped(of: wearers.ill.person, in: folder)
-            try await IngestHarness.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { harness in
                 let entry = Sample.pulse(Timestamp.now.milliseconds, 61)
-                #expect(try await house.post([entry], token: wearers.ill.token).accepted == 1)
-                #expect(try await house.samples(.heartRate, token: wearers.ill.token).count == 2)
-                let keeping = Task { [keys = house.ingest.keys] in try await keys.keepBackups() }
+                #expect(try await harness.post([entry], token: wearers.ill.token).accepted == 1)
+                #expect(try await harness.samples(.heartRate, token: wearers.ill.token).count == 2)
+                let keeping = Task { [keys = harness.ingest.keys] in try await keys.keepBackups() }
                 try await eventually("the file has it again", isTrue: { try Self.wrapped(of: wearers.ill.person, in: folder) != stored })
                 keeping.cancel()
                 _ = await keeping.result

@@ -29,18 +29,18 @@ struct ErasingInStepsTests {
 
     @Test("S8: an erasure deleted a day's idempotency keys of a person in one statement: 500 rows at a time, and of nobody else")
     func keys() async throws {
-        try await GrantedHarness.run { house in
-            let outbox = MessageOutbox(in: house.store, sealedUnder: .random(), logger: house.runtime.logger) { _ in }
+        try await GrantedHarness.run { harness in
+            let outbox = MessageOutbox(in: harness.store, sealedUnder: .random(), logger: harness.runtime.logger) { _ in }
             let steps = PersonErasureStore(
-                vault: house.vault, outbox: outbox, files: SealedFiles(in: house.runtime.settings.storeFolder, named: "transfers"))
+                vault: harness.vault, outbox: outbox, files: SealedFiles(in: harness.runtime.settings.storeFolder, named: "transfers"))
             let (person, other) = (PersonID.random(), PersonID.random())
-            let devices = try await house.store.write { db in try [person, other].map { try Self.device(db, of: $0) } }
+            let devices = try await harness.store.write { db in try [person, other].map { try Self.device(db, of: $0) } }
             var removed: [Int] = []
             while removed.last != 0 {
-                removed.append(try await house.store.write { db in try steps.erase(db, person, scope: .data) })
+                removed.append(try await harness.store.write { db in try steps.erase(db, person, scope: .data) })
             }
             #expect(removed == [500, 500, 200, 0])
-            let left = try await house.store.read { db in
+            let left = try await harness.store.read { db in
                 try devices.map {
                     try Int.fetchOne(db, sql: "SELECT count(*) FROM idempotency_keys WHERE scope = ?", arguments: [Data($0.bytes)])
                 }

@@ -32,10 +32,10 @@ struct FastPathTests {
         }
     }
 
-    static func hearing<Value>(_ house: IngestHarness, _ body: (Heard) async throws -> Value) async throws -> Value {
+    static func hearing<Value>(_ harness: IngestHarness, _ body: (Heard) async throws -> Value) async throws -> Value {
         let heard = Heard()
         let consumer = Task {
-            try await house.hearing.run(
+            try await harness.hearing.run(
                 from: [], apply: { events, _ in heard.take(events) },
                 provisional: { heard.take(early: $0) })
         }
@@ -67,14 +67,14 @@ struct FastPathTests {
     @Test("P6: while a commit hangs the fresh entries are heard provisionally, without a place in the stream; the stored fact follows")
     func slow() async throws {
         try await withTemporaryFolder { folder in
-            try await IngestHarness.run(in: folder) { house in
-                let device = try await house.addDevice()
-                try await Self.hearing(house) { heard in
+            try await IngestHarness.run(in: folder) { harness in
+                let device = try await harness.addDevice()
+                try await Self.hearing(harness) { heard in
                     let other = try Self.held(folder.appendingPathComponent("store/ingest.db"))
                     let now = Timestamp(milliseconds: Timestamp.now.milliseconds)
                     let fresh = [Sample.pulse(now.milliseconds - 1000, 31), Sample.pulse(now.milliseconds, 30)]
                     let old = Sample.pulse(now.milliseconds - 3_600_000, 29)
-                    async let answer = house.post([old] + fresh, token: device.token)
+                    async let answer = harness.post([old] + fresh, token: device.token)
                     let early = try await eventually("it is heard early") { heard.early.first }
                     let wasStored = !heard.stored.isEmpty
                     try Self.release(other)
@@ -97,16 +97,16 @@ struct FastPathTests {
     @Test("Entries that no alarm depends on any more, and places alone, do not take the fast path")
     func notFresh() async throws {
         try await withTemporaryFolder { folder in
-            try await IngestHarness.run(in: folder) { house in
-                let device = try await house.addDevice()
-                try await Self.hearing(house) { heard in
+            try await IngestHarness.run(in: folder) { harness in
+                let device = try await harness.addDevice()
+                try await Self.hearing(harness) { heard in
                     let other = try Self.held(folder.appendingPathComponent("store/ingest.db"))
                     let now = Timestamp.now.milliseconds
-                    async let old = house.post([.pulse(now - 3_600_000, 31)], token: device.token)
+                    async let old = harness.post([.pulse(now - 3_600_000, 31)], token: device.token)
                     let place = Sample(
                         type: .position, at: Timestamp(milliseconds: now), value: nil, position: Position(latitude: 45, longitude: 9))
-                    async let places = house.post([place], token: device.token)
-                    async let fresh = house.post([.pulse(now, 32)], token: device.token)
+                    async let places = harness.post([place], token: device.token)
+                    async let fresh = harness.post([.pulse(now, 32)], token: device.token)
                     try await eventually("the fresh one is heard early", isTrue: { !heard.early.isEmpty })
                     try Self.release(other)
                     #expect(try await (old.accepted, places.accepted, fresh.accepted) == (1, 1, 1))
@@ -140,9 +140,9 @@ struct FastPathTests {
 
     @Test("P6: a full disk answers 507, and the critical entry is heard all the same; nothing of it is in the log")
     func full() async throws {
-        try await IngestHarness.runWithDevice { house, device in
-            try await Self.hearing(house) { heard in
-                try await house.ingest.store.write { db in
+        try await IngestHarness.runWithDevice { harness, device in
+            try await Self.hearing(harness) { heard in
+                try await harness.ingest.store.write { db in
                     let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
                     try db.execute(sql: "PRAGMA max_page_count = \(pages)")
                 }
@@ -150,7 +150,7 @@ struct FastPathTests {
                 var accepted = 0
                 var refused: Int64?
                 for index in 0..<Int64(5000) where refused == nil {
-                    let response = try await house.post(Sample.pulse(start + index, 31).json, token: device.token)
+                    let response = try await harness.post(Sample.pulse(start + index, 31).json, token: device.token)
                     if response.status == 200 { accepted += 1 } else { refused = start + index }
                     #expect(response.status == 200 || response.status == 507)
                 }
@@ -159,7 +159,7 @@ struct FastPathTests {
                     "the refused entry is heard", isTrue: { try heard.early.contains { try Self.samples($0) == [critical] } })
                 try await eventually("everything stored is heard", isTrue: { heard.stored.count == count })
                 #expect(try heard.stored.allSatisfy { try Self.samples($0) != [critical] })
-                #expect(try await house.samples(.heartRate, token: device.token).count == count)
+                #expect(try await harness.samples(.heartRate, token: device.token).count == count)
             }
         }
     }
@@ -168,15 +168,15 @@ struct FastPathTests {
         "SOS-34, ING-20: the tracked watch lay in its charger, and the heart on the other wrist was heard by nobody: it is heard, and not stored"
     )
     func missedSource() async throws {
-        try await IngestHarness.runWithWatch { house, account, watch in
-            let band = try await house.pair(account, "Band", measures: [.heartRate])
-            try await Self.hearing(house) { heard in
+        try await IngestHarness.runWithWatch { harness, account, watch in
+            let band = try await harness.pair(account, "Band", measures: [.heartRate])
+            try await Self.hearing(harness) { heard in
                 let now = Timestamp.now.milliseconds
                 // Nobody misses what the watch may say at any moment.
-                #expect(try await house.post([.pulse(now, 31)], token: band.token).rejected.count == 1)
-                let report = try await house.send("POST", "/ingest/v1/device-state", ["charging": true], token: watch.token)
+                #expect(try await harness.post([.pulse(now, 31)], token: band.token).rejected.count == 1)
+                let report = try await harness.send("POST", "/ingest/v1/device-state", ["charging": true], token: watch.token)
                 #expect(report.status == 200)
-                #expect(try await house.post([.pulse(now + 1, 32)], token: band.token).rejected.count == 1)
+                #expect(try await harness.post([.pulse(now + 1, 32)], token: band.token).rejected.count == 1)
                 let early = try await eventually("it is heard") { heard.early.first }
                 #expect(early.header.type == SamplesRecorded.refusedType && early.header.subject == "\(account.person)")
                 #expect(try Self.samples(early) == [.pulse(now + 1, 32)])

@@ -20,15 +20,15 @@ import Testing
     func once(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         let contradicting = Set((0..<Self.uploads).filter { _ in Int.random(in: 0..<4, using: &generator) == 0 })
-        try await IngestHarness.run(environment: ["TRACKME_STORE_GROUP_COMMIT_MS": "20"]) { house in
-            let (manual, people) = (house.ingest.ownData.manual, house.ingest.deviceModule.people)
-            let account = try await house.account()
+        try await IngestHarness.run(environment: ["TRACKME_STORE_GROUP_COMMIT_MS": "20"]) { harness in
+            let (manual, people) = (harness.ingest.ownData.manual, harness.ingest.deviceModule.people)
+            let account = try await harness.account()
             let now = Timestamp.now
             _ = try await manual.insert(Self.typed(70, now), of: account.person, receivedAt: now, trace: "", idempotencyKey: nil)
-            let stranger = try await house.addDevice()
+            let stranger = try await harness.addDevice()
             let source = try await people.ownSource(of: stranger.person, .imported)
             let runs = Runs()
-            let before = house.ingest.store.commits
+            let before = harness.ingest.store.commits
             let refused = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for place in 0..<Self.uploads {
                     group.addTask {
@@ -54,7 +54,7 @@ import Testing
             }
             #expect(refused == contradicting.count)
             #expect(runs.all == Dictionary(uniqueKeysWithValues: (0..<Self.uploads).filter { !contradicting.contains($0) }.map { ($0, 1) }))
-            #expect(house.ingest.store.commits - before < Self.uploads, "some shared a commit")
+            #expect(harness.ingest.store.commits - before < Self.uploads, "some shared a commit")
         }
     }
 

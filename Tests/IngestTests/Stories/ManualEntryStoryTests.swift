@@ -27,28 +27,28 @@ import Testing
         let device: String?
     }
 
-    private static func stored(_ house: IngestHarness, _ metric: String, _ token: String) async throws -> [Stored] {
-        let response = try await house.request("GET", "/ingest/v1/entries?type=\(metric)", token: token)
+    private static func stored(_ harness: IngestHarness, _ metric: String, _ token: String) async throws -> [Stored] {
+        let response = try await harness.request("GET", "/ingest/v1/entries?type=\(metric)", token: token)
         return try response.decoded(as: IngestHarness.List<Stored>.self).items
     }
 
     @Test("ING-01, ING-03, SC-45: a logged-in person's entry is stored, marked as entered by hand, visible at once and heard on the stream")
     func inserting() async throws {
-        try await IngestHarness.runWithAccount { house, account in
-            let response = try await house.send("POST", Self.path, Self.entry("glucose", 95), token: account.token)
+        try await IngestHarness.runWithAccount { harness, account in
+            let response = try await harness.send("POST", Self.path, Self.entry("glucose", 95), token: account.token)
             #expect(response.status == 200)
             #expect(try response.decoded(as: IngestHarness.Answer.self).accepted == 1)
-            let read = try await Self.stored(house, "glucose", account.token)
+            let read = try await Self.stored(harness, "glucose", account.token)
             #expect(read.map(\.value) == [95] && read.map(\.source) == ["manual"] && read.map(\.device) == [nil])
-            let latest = try await house.sos.ask(ReadLatest(person: account.person, types: [.glucose]), deadline: .seconds(5))
+            let latest = try await harness.sos.ask(ReadLatest(person: account.person, types: [.glucose]), deadline: .seconds(5))
             #expect(latest.samples.first?.value == 95)
         }
     }
 
     @Test("ING-08, ING-01: a wrong value names its field and the allowed range; nothing of the insertion is stored")
     func refusing() async throws {
-        try await IngestHarness.runWithAccount { house, account in
-            let single = try await house.send("POST", Self.path, Self.entry("heart-rate", 0), token: account.token)
+        try await IngestHarness.runWithAccount { harness, account in
+            let single = try await harness.send("POST", Self.path, Self.entry("heart-rate", 0), token: account.token)
             let problem = try single.decoded(as: Problem.self)
             #expect(single.status == 422 && single.problem == "impossible-value")
             #expect(problem.errors?.map(\.pointer) == ["/value"])
@@ -60,83 +60,83 @@ import Testing
                     Self.entry("height", "tall"), .object([.init("value", 3)]), Self.entry("heart-rate", 72, hoursAgo: -1),
                 ])
             ]
-            let refused = try await house.send("POST", Self.path, list, token: account.token)
+            let refused = try await harness.send("POST", Self.path, list, token: account.token)
             #expect(refused.status == 422)
             #expect(
                 try refused.decoded(as: Problem.self).errors?.map(\.pointer) == [
                     "/entries/1/type", "/entries/2/unit", "/entries/3/value", "/entries/4/type", "/entries/5/at",
                 ])
-            let array = try await house.send("POST", Self.path, .array([Self.entry("heart-rate", 900)]), token: account.token)
+            let array = try await harness.send("POST", Self.path, .array([Self.entry("heart-rate", 900)]), token: account.token)
             #expect(try array.decoded(as: Problem.self).errors?.map(\.pointer) == ["/0/value"])
-            #expect(try await Self.stored(house, "heart-rate", account.token).isEmpty)
-            let text = try await house.request(
+            #expect(try await Self.stored(harness, "heart-rate", account.token).isEmpty)
+            let text = try await harness.request(
                 "POST", Self.path, token: account.token, body: Data("{\"type\":".utf8), headers: ["Content-Type": "application/json"])
             #expect(text.status == 400 && text.problem == "malformed-json")
-            let quarantined = try await house.ingest.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM quarantine") }
+            let quarantined = try await harness.ingest.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM quarantine") }
             #expect(quarantined == 0, "what a person mistyped is not kept")
         }
     }
 
     @Test("ING-09: what is older than a day is out of date: refused, with the invitation to measure again")
     func outOfDate() async throws {
-        try await IngestHarness.runWithAccount { house, account in
-            #expect(try await house.send("POST", Self.path, Self.entry("weight", 80, hoursAgo: 23.9), token: account.token).status == 200)
-            let old = try await house.send("POST", Self.path, Self.entry("weight", 81, hoursAgo: 24.1), token: account.token)
+        try await IngestHarness.runWithAccount { harness, account in
+            #expect(try await harness.send("POST", Self.path, Self.entry("weight", 80, hoursAgo: 23.9), token: account.token).status == 200)
+            let old = try await harness.send("POST", Self.path, Self.entry("weight", 81, hoursAgo: 24.1), token: account.token)
             #expect(old.status == 422 && old.problem == "out-of-date")
             let problem = try old.decoded(as: Problem.self)
             #expect(problem.errors?.map(\.pointer) == ["/at"] && problem.detail?.contains("Measure again") == true)
-            #expect(try await Self.stored(house, "weight", account.token).count == 1)
+            #expect(try await Self.stored(harness, "weight", account.token).count == 1)
         }
     }
 
     @Test("ING-01, ING-14: a conflict undoes the whole insertion; a repetition, or the same key, adds nothing")
     func repeating() async throws {
-        try await IngestHarness.runWithAccount { house, account in
+        try await IngestHarness.runWithAccount { harness, account in
             let first = Self.entry("heart-rate", 72, hoursAgo: 1)
             let body = Data(JSONValue.array([first]).text.utf8)
             let headers = ["Content-Type": "application/json", "Idempotency-Key": "one"]
-            let once = try await house.request("POST", Self.path, token: account.token, body: body, headers: headers)
-            let twice = try await house.request("POST", Self.path, token: account.token, body: body, headers: headers)
+            let once = try await harness.request("POST", Self.path, token: account.token, body: body, headers: headers)
+            let twice = try await harness.request("POST", Self.path, token: account.token, body: body, headers: headers)
             #expect(once.status == 200 && twice.body == once.body && twice.headers["idempotency-replayed"] == "true")
-            let again = try await house.send("POST", Self.path, .array([first]), token: account.token)
+            let again = try await harness.send("POST", Self.path, .array([first]), token: account.token)
             #expect(try again.decoded(as: IngestHarness.Answer.self).duplicates == [0])
             guard case .object(var members) = first else { return }
             members[2].value = 73
-            let conflict = try await house.send(
+            let conflict = try await harness.send(
                 "POST", Self.path, .array([Self.entry("weight", 80), .object(members)]), token: account.token)
             #expect(conflict.status == 409 && conflict.problem == "conflicting-value")
             #expect(try conflict.decoded(as: Problem.self).errors?.map(\.pointer) == ["/1/value"])
-            #expect(try await Self.stored(house, "weight", account.token).isEmpty, "nothing of it was stored")
-            #expect(try await Self.stored(house, "heart-rate", account.token).count == 1)
+            #expect(try await Self.stored(harness, "weight", account.token).isEmpty, "nothing of it was stored")
+            #expect(try await Self.stored(harness, "heart-rate", account.token).count == 1)
         }
     }
 
     @Test("MYD-02, ACC-14: a device, another kind of account or nobody does not insert by hand; an inactive account is told why")
     func strangers() async throws {
-        try await IngestHarness.runWithAccount { house, account in
-            let device = try await house.addDevice()
+        try await IngestHarness.runWithAccount { harness, account in
+            let device = try await harness.addDevice()
             let entry = Self.entry("heart-rate", 72)
-            #expect(try await house.send("POST", Self.path, entry, token: nil).status == 401)
-            #expect([401, 403].contains(try await house.send("POST", Self.path, entry, token: device.token).status))
-            let member = try house.consent.token(of: .random(), kind: .member)
-            #expect(try await house.send("POST", Self.path, entry, token: member).status == 403)
-            try await house.state(of: account, active: false)
-            let inactive = try await house.send("POST", Self.path, entry, token: account.token)
+            #expect(try await harness.send("POST", Self.path, entry, token: nil).status == 401)
+            #expect([401, 403].contains(try await harness.send("POST", Self.path, entry, token: device.token).status))
+            let member = try harness.consent.token(of: .random(), kind: .member)
+            #expect(try await harness.send("POST", Self.path, entry, token: member).status == 403)
+            try await harness.state(of: account, active: false)
+            let inactive = try await harness.send("POST", Self.path, entry, token: account.token)
             #expect(inactive.status == 403 && inactive.problem == "account-not-active")
         }
     }
 
     @Test("ING-01, ACC-01: what a person told consent at registration is stored once, as entered by hand")
     func recording() async throws {
-        try await IngestHarness.runWithAccount { house, account in
-            let asker = house.consent
+        try await IngestHarness.runWithAccount { harness, account in
+            let asker = harness.consent
             let now = Timestamp.now
             let request = RecordEntries(
                 person: account.person, samples: [.of("weight", now, 80.5), .of("height", now, 181)])
             try await asker.ask(request)
             try await asker.ask(request)
-            #expect(try await Self.stored(house, "weight", account.token).map(\.value) == [80.5])
-            #expect(try await Self.stored(house, "height", account.token).map(\.source) == ["manual"])
+            #expect(try await Self.stored(harness, "weight", account.token).map(\.value) == [80.5])
+            #expect(try await Self.stored(harness, "height", account.token).map(\.source) == ["manual"])
             await #expect(throws: Failure.self) {
                 try await asker.ask(RecordEntries(person: account.person, samples: [.of("weight", now, 5000)]))
             }

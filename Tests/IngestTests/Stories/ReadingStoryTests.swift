@@ -31,89 +31,89 @@ import Testing
 
     @Test("Charts equal the sums over all entries: before upkeep, after it, with late entries, after merging")
     func charts() async throws {
-        try await IngestHarness.run { house in
+        try await IngestHarness.run { harness in
             var generator = SeededGenerator(seed: 7)
-            let device = try await house.addDevice()
+            let device = try await harness.addDevice()
             var all = Self.samples(3000, from: Self.start - 3_000_000, every: 47_000, &generator)
             func check(_ when: String) async throws {
                 for granularity in [Granularity.minute, .hour, .day] {
-                    let read = try await house.list(
+                    let read = try await harness.list(
                         "type=heart-rate&granularity=\(granularity)", token: device.token, limit: 400, of: IngestHarness.Stretch.self)
                     #expect(read == Self.stretches(all, granularity.width ?? 1), "\(when), \(granularity)")
                 }
                 let sorted = all.sorted { $0.at < $1.at }
-                #expect(try await house.samples(.heartRate, token: device.token, limit: 999) == sorted, "\(when)")
+                #expect(try await harness.samples(.heartRate, token: device.token, limit: 999) == sorted, "\(when)")
                 let (from, to) = (Timestamp(milliseconds: Self.start + 7_201_234), Timestamp(milliseconds: Self.start + 80_000_000))
-                let part = try await house.list(
+                let part = try await harness.list(
                     "type=heart-rate&from=\(from.rfc3339)&to=\(to.rfc3339)", token: device.token, of: IngestHarness.Entry.self)
                 #expect(part.compactMap(\.sample) == sorted.filter { $0.at >= from && $0.at < to }, "\(when)")
             }
             for start in stride(from: 0, to: all.count, by: 61) {
-                _ = try await house.post(Array(all[start..<min(all.count, start + 61)]), token: device.token)
+                _ = try await harness.post(Array(all[start..<min(all.count, start + 61)]), token: device.token)
             }
             try await check("as uploaded")
-            try await house.ingest.upkeep.round(now: .now)
+            try await harness.ingest.upkeep.round(now: .now)
             try await check("summed up")
             let late = Self.samples(200, from: Self.start + 11, every: 400_000, &generator)
-            _ = try await house.post(late, token: device.token)
+            _ = try await harness.post(late, token: device.token)
             all += late
             try await check("with late entries")
-            try await house.ingest.upkeep.round(now: .now)
+            try await harness.ingest.upkeep.round(now: .now)
             try await check("summed up again")
-            let before = try await Self.chunks(house)
+            let before = try await Self.chunks(harness)
             #expect(before.count > 50, "nothing is merged while the log names it")
-            _ = try await house.ingest.store.write { db in
+            _ = try await harness.ingest.store.write { db in
                 try StreamLog().release(
                     db, StreamFamily.samplesStream(of: device.person), before: Timestamp(milliseconds: .max), confirmedBy: [])
             }
-            try await house.ingest.upkeep.round(now: .now)
-            let after = try await Self.chunks(house)
+            try await harness.ingest.upkeep.round(now: .now)
+            let after = try await Self.chunks(harness)
             #expect(after.count < 12 && after.entries == before.entries, "whole days became one chunk each")
             try await check("merged")
-            let again = try await house.post(Array(all.prefix(61)), token: device.token)
+            let again = try await harness.post(Array(all.prefix(61)), token: device.token)
             #expect(again.duplicates.count == 61)
         }
     }
 
-    private static func chunks(_ house: IngestHarness) async throws -> (count: Int, entries: Int) {
-        try await house.ingest.store.read { db in
+    private static func chunks(_ harness: IngestHarness) async throws -> (count: Int, entries: Int) {
+        try await harness.ingest.store.read { db in
             (try Int.fetchOne(db, sql: "SELECT count(*) FROM chunks") ?? 0, try Int.fetchOne(db, sql: "SELECT sum(count) FROM chunks") ?? 0)
         }
     }
 
     @Test("The current day is summed up too when it has many chunks, and stays right")
     func busyDay() async throws {
-        try await IngestHarness.runWithDevice { house, device in
+        try await IngestHarness.runWithDevice { harness, device in
             let now = Timestamp.now.milliseconds
             let first = (0..<300).map { Sample.pulse(now - 3_000_000 + Int64($0) * 1000, Double(60 + $0 % 9)) }
-            for sample in first { _ = try await house.post([sample], token: device.token) }
-            try await house.ingest.upkeep.round(now: .now)
-            let rolled = try await house.ingest.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM roll_ups") ?? 0 }
+            for sample in first { _ = try await harness.post([sample], token: device.token) }
+            try await harness.ingest.upkeep.round(now: .now)
+            let rolled = try await harness.ingest.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM roll_ups") ?? 0 }
             #expect(rolled >= 1)
             let more = (300..<320).map { Sample.pulse(now - 3_000_000 + Int64($0) * 1000, 60) }
-            _ = try await house.post(more, token: device.token)
-            let read = try await house.list("type=heart-rate&granularity=minute", token: device.token, of: IngestHarness.Stretch.self)
+            _ = try await harness.post(more, token: device.token)
+            let read = try await harness.list("type=heart-rate&granularity=minute", token: device.token, of: IngestHarness.Stretch.self)
             #expect(read == Self.stretches(first + more, 60_000))
         }
     }
 
     @Test("A damaged chunk holds up neither other people's entries on the stream nor upkeep")
     func damage() async throws {
-        try await IngestHarness.runWithDevice { house, device in
-            _ = try await house.post([.pulse(Self.start, 60)], token: device.token)
-            _ = try await house.post([.pulse(Self.start + Granularity.dayWidth, 61)], token: device.token)
-            let epoch = try await house.ingest.store.write { db in
+        try await IngestHarness.runWithDevice { harness, device in
+            _ = try await harness.post([.pulse(Self.start, 60)], token: device.token)
+            _ = try await harness.post([.pulse(Self.start + Granularity.dayWidth, 61)], token: device.token)
+            let epoch = try await harness.ingest.store.write { db in
                 try db.execute(sql: "UPDATE chunks SET body = zeroblob(40) WHERE id = 1")
                 return try StreamLog().epoch(db)
             }
             let stream = StreamFamily.samplesStream(of: device.person)
-            let replay = try await house.sos.replay(ReplayStream(stream: stream, epoch: epoch, from: 1, through: 2))
+            let replay = try await harness.sos.replay(ReplayStream(stream: stream, epoch: epoch, from: 1, through: 2))
             #expect(replay.facts.map(\.header.type) == [StreamHeader.erased, SamplesRecorded.type])
-            try await house.ingest.upkeep.round(now: .now)
-            let rolled = try await house.ingest.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM roll_ups") }
+            try await harness.ingest.upkeep.round(now: .now)
+            let rolled = try await harness.ingest.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM roll_ups") }
             #expect(rolled == 1)
             for granularity in ["raw", "minute"] {
-                let read = try await house.request(
+                let read = try await harness.request(
                     "GET", "/ingest/v1/entries?type=heart-rate&granularity=\(granularity)", token: device.token)
                 #expect(read.status == 200 && read.text.contains("\"damaged\""), "a day with a damaged chunk is not summed up without it")
             }
@@ -122,53 +122,53 @@ import Testing
 
     @Test("ING-17: coverage and the longest gap of a series")
     func coverage() async throws {
-        try await IngestHarness.run { house in
-            let device = try await house.addDevice(intervalMs: 1000)
+        try await IngestHarness.run { harness in
+            let device = try await harness.addDevice(intervalMs: 1000)
             let samples = (0..<3600).filter { !(1000..<1600).contains($0) }.map { Sample.pulse(Self.start + Int64($0) * 1000, 60) }
-            _ = try await house.post(samples, token: device.token)
+            _ = try await harness.post(samples, token: device.token)
             let query =
                 "type=heart-rate&from=\(Timestamp(milliseconds: Self.start).rfc3339)&to=\(Timestamp(milliseconds: Self.start + 3_600_000).rfc3339)"
-            let answer: CoverageAnswer = try await house.request("GET", "/ingest/v1/coverage?\(query)", token: device.token).decoded()
+            let answer: CoverageAnswer = try await harness.request("GET", "/ingest/v1/coverage?\(query)", token: device.token).decoded()
             #expect(answer.longestGap?.seconds == 599.5)
             #expect(answer.longestGap?.from == Timestamp(milliseconds: Self.start + 1_000_500).rfc3339)
             #expect(abs(answer.share - (1 - 599.5 / 3600)) < 1e-12)
-            #expect(try await house.request("GET", "/ingest/v1/coverage?type=heart-rate", token: device.token).status == 400)
+            #expect(try await harness.request("GET", "/ingest/v1/coverage?type=heart-rate", token: device.token).status == 400)
         }
     }
 
     @Test("ING-13: nobody reads what is another's, and questions that make no sense are 400")
     func questions() async throws {
-        try await IngestHarness.runWithDevice { house, device in
-            let stranger = try await house.addDevice()
-            _ = try await house.post([.pulse(1000, 60)], token: device.token)
-            #expect(try await house.samples(.heartRate, token: stranger.token).isEmpty)
+        try await IngestHarness.runWithDevice { harness, device in
+            let stranger = try await harness.addDevice()
+            _ = try await harness.post([.pulse(1000, 60)], token: device.token)
+            #expect(try await harness.samples(.heartRate, token: stranger.token).isEmpty)
             for query in [
                 "", "type=mood", "type=heart-rate&from=yesterday", "type=heart-rate&limit=1001", "type=heart-rate&granularity=week",
                 "type=position&granularity=hour", "type=heart-rate&after=x",
                 "type=heart-rate&from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z",
             ] {
-                #expect(try await house.request("GET", "/ingest/v1/entries?\(query)", token: device.token).status == 400, "\(query)")
+                #expect(try await harness.request("GET", "/ingest/v1/entries?\(query)", token: device.token).status == 400, "\(query)")
             }
-            #expect(try await house.request("GET", "/ingest/v1/entries?type=heart-rate", token: nil).status == 401)
-            let metrics = try await house.request("GET", "/ingest/v1/metrics", token: nil)
+            #expect(try await harness.request("GET", "/ingest/v1/entries?type=heart-rate", token: nil).status == 401)
+            let metrics = try await harness.request("GET", "/ingest/v1/metrics", token: nil)
             #expect(try metrics.decoded(as: Page<MetricItem>.self).items.map(\.code) == Metric.all.map(\.code))
-            #expect(try await house.request("GET", "/ingest/openapi.json", token: nil).status == 200)
+            #expect(try await harness.request("GET", "/ingest/openapi.json", token: nil).status == 200)
         }
     }
 
     @Test("NFR-11: no value, place, name or token can be found in any file")
     func secrecy() async throws {
         try await withTemporaryFolder { folder in
-            let token = try await IngestHarness.run(in: folder) { house in
-                let device = try await house.addDevice(name: "Ermenegilda's watch")
+            let token = try await IngestHarness.run(in: folder) { harness in
+                let device = try await harness.addDevice(name: "Ermenegilda's watch")
                 let place = Position(latitude: 45.4642137, longitude: 9.1899821)
                 var samples = [Sample(type: .heartRate, at: Timestamp(milliseconds: Self.start), value: 73.28125, position: place)]
                 samples.append(Sample(type: .position, at: Timestamp(milliseconds: Self.start), value: nil, position: place))
-                _ = try await house.post(samples, token: device.token)
+                _ = try await harness.post(samples, token: device.token)
                 let refused = "{\"type\":\"Ermenegilda\",\"at\":1,\"value\":73.28125,\"latitude\":45.4642137,\"longitude\":9.1899821}"
-                let response = try await house.post(refused, token: device.token, headers: ["Idempotency-Key": "Ermenegilda"])
+                let response = try await harness.post(refused, token: device.token, headers: ["Idempotency-Key": "Ermenegilda"])
                 #expect(response.status == 422)
-                try await house.ingest.upkeep.round(now: .now)
+                try await harness.ingest.upkeep.round(now: .now)
                 return device.token
             }
             var wanted = [Array("Ermenegilda".utf8), Array(token.utf8), Array("73.28125".utf8), Array("45.4642137".utf8)]

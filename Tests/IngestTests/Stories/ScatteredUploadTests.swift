@@ -12,13 +12,13 @@ import Testing
 struct ScatteredUploadTests {
     @Test("X3: a few uploads of entries scattered over months held up everybody's for minutes; the twelfth costs as the first")
     func twelve() async throws {
-        try await IngestHarness.runWithDevice { house, device in
+        try await IngestHarness.runWithDevice { harness, device in
             let now = Timestamp.now.milliseconds - 60_000
             // No time comes twice: each upload takes every twelfth of the same grid.
             func upload(_ number: Int64) async throws -> Duration {
                 let entries = (0..<Int64(2000)).map { Sample.pulse(now - ($0 * 12 + number) * 300_000, 60) }
                 let begun = ContinuousClock.now
-                _ = try await house.post(entries, token: device.token)
+                _ = try await harness.post(entries, token: device.token)
                 return ContinuousClock.now - begun
             }
             let first = try await upload(0)

@@ -13,57 +13,57 @@ import Testing
 
 @Suite("Synthetic people")
 struct SyntheticPeopleStoryTests {
-    private func count(_ table: String, in house: IngestHarness) async throws -> Int {
-        try await house.ingest.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0 }
+    private func count(_ table: String, in harness: IngestHarness) async throws -> Int {
+        try await harness.ingest.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0 }
     }
 
     @Test("entries of test emergencies are forgotten after an hour, in the stream's log too; nobody else's ever are")
     func forgotten() async throws {
-        try await IngestHarness.runWithDevice { house, watch in
-            let account = try await house.account()
-            let canary = try await house.trackme.ask(AddDevice(person: nil, name: "canary", intervalMs: nil), deadline: .seconds(5))
+        try await IngestHarness.runWithDevice { harness, watch in
+            let account = try await harness.account()
+            let canary = try await harness.trackme.ask(AddDevice(person: nil, name: "canary", intervalMs: nil), deadline: .seconds(5))
             let now = Timestamp.now
-            _ = try await house.post([.pulse(now.milliseconds, 71)], token: watch.token)
+            _ = try await harness.post([.pulse(now.milliseconds, 71)], token: watch.token)
             // A person with an account is nobody's invention, whoever asks.
-            _ = try await house.sos.ask(
+            _ = try await harness.sos.ask(
                 RecordEntries(person: account.person, samples: [.pulse(now.milliseconds, 72)]), deadline: .seconds(5))
             for flight in 0..<3 {
-                _ = try await house.sos.ask(
+                _ = try await harness.sos.ask(
                     RecordEntries(person: canary.person, samples: [.pulse(now.milliseconds + Int64(flight), 80)]),
                     deadline: .seconds(5))
             }
-            #expect(try await count("chunks", in: house) == 5)
+            #expect(try await count("chunks", in: harness) == 5)
 
-            try await house.ingest.upkeep.round(now: now + .seconds(3590))
-            #expect(try await count("chunks", in: house) == 5, "an hour is not over")
+            try await harness.ingest.upkeep.round(now: now + .seconds(3590))
+            #expect(try await count("chunks", in: harness) == 5, "an hour is not over")
 
             let later = now + .seconds(3600) + .milliseconds(2)
-            try await house.ingest.upkeep.round(now: later)
-            #expect(try await count("chunks", in: house) == 3, "the latest flight is younger")
-            try await house.ingest.upkeep.round(now: now + .seconds(7200))
-            #expect(try await count("chunks", in: house) == 2)
+            try await harness.ingest.upkeep.round(now: later)
+            #expect(try await count("chunks", in: harness) == 3, "the latest flight is younger")
+            try await harness.ingest.upkeep.round(now: now + .seconds(7200))
+            #expect(try await count("chunks", in: harness) == 2)
 
-            let epoch = try await house.ingest.store.read { try StreamLog().epoch($0) }
+            let epoch = try await harness.ingest.store.read { try StreamLog().epoch($0) }
             let stream = StreamFamily.samplesStream(of: canary.person)
-            let held = try await house.ingest.store.read { db in try StreamLog().head(db, stream) }
-            let replay = try await house.sos.replay(ReplayStream(stream: stream, epoch: epoch, from: 1, through: held))
+            let held = try await harness.ingest.store.read { db in try StreamLog().head(db, stream) }
+            let replay = try await harness.sos.replay(ReplayStream(stream: stream, epoch: epoch, from: 1, through: held))
             let about = replay.facts.filter { $0.header.subject == "\(canary.person)" }
             #expect(about.isEmpty && replay.facts.count { $0.header.type == StreamHeader.erased } == 3)
-            #expect(try await house.samples(.heartRate, token: watch.token).map(\.value) == [71])
-            #expect(try await house.samples(.heartRate, token: account.token).map(\.value) == [72])
+            #expect(try await harness.samples(.heartRate, token: watch.token).map(\.value) == [71])
+            #expect(try await harness.samples(.heartRate, token: account.token).map(\.value) == [72])
 
-            try await house.ingest.upkeep.round(now: now + .seconds(100_000))
-            let days = try await house.ingest.store.read { db in
+            try await harness.ingest.upkeep.round(now: now + .seconds(100_000))
+            let days = try await harness.ingest.store.read { db in
                 try Int.fetchOne(
                     db, sql: "SELECT count(*) FROM days JOIN people ON number = days.person WHERE people.person = ?",
                     arguments: [Data(canary.person.bytes)])
             }
             #expect(days == 0, "nor is anything summed up")
-            #expect(try await count("days", in: house) == 2)
+            #expect(try await count("days", in: harness) == 2)
             // It flies on.
-            _ = try await house.sos.ask(
+            _ = try await harness.sos.ask(
                 RecordEntries(person: canary.person, samples: [.pulse(Timestamp.now.milliseconds, 81)]), deadline: .seconds(5))
-            #expect(try await count("chunks", in: house) == 3)
+            #expect(try await count("chunks", in: harness) == 3)
         }
     }
 }

@@ -37,15 +37,15 @@ import Testing
         "kind": "run", "name": "Sunday", "start": "2025-06-15T15:06:40.000Z", "end": "2025-06-15T15:16:40.000Z",
     ]
 
-    private static func upload(_ samples: [Sample], _ house: IngestHarness, _ token: String) async throws {
+    private static func upload(_ samples: [Sample], _ harness: IngestHarness, _ token: String) async throws {
         for start in stride(from: 0, to: samples.count, by: 9000) {
-            _ = try await house.post(Array(samples[start..<min(samples.count, start + 9000)]), token: token)
+            _ = try await harness.post(Array(samples[start..<min(samples.count, start + 9000)]), token: token)
         }
     }
 
-    private static func all(_ house: IngestHarness, _ token: String) async throws -> [Sample] {
+    private static func all(_ harness: IngestHarness, _ token: String) async throws -> [Sample] {
         var all: [Sample] = []
-        for metric in Metric.all { all += try await house.samples(metric, token: token) }
+        for metric in Metric.all { all += try await harness.samples(metric, token: token) }
         return all
     }
 
@@ -53,28 +53,28 @@ import Testing
         "MYD-13, ACC-32, NFR-14: export, import into a new account, export again: equal, in every format",
         arguments: ExchangeFormat.allCases)
     func roundTrip(format: ExchangeFormat) async throws {
-        try await IngestHarness.runWithDevice(environment: ["TRACKME_MYD_EXPORTS_PER_DAY": "10"]) { house, device in
+        try await IngestHarness.runWithDevice(environment: ["TRACKME_MYD_EXPORTS_PER_DAY": "10"]) { harness, device in
             let samples = Self.samples(900, seed: 5)
-            try await Self.upload(samples, house, device.token)
-            #expect(try await house.send("POST", "/ingest/v1/activities", Self.run, token: device.token).status == 201)
+            try await Self.upload(samples, harness, device.token)
+            #expect(try await harness.send("POST", "/ingest/v1/activities", Self.run, token: device.token).status == 201)
             let body: JSONValue = ["format": .string(format.rawValue)]
-            let first = try await house.export(body, token: device.token)
-            let firstFiles = try await house.files(of: first, token: device.token)
+            let first = try await harness.export(body, token: device.token)
+            let firstFiles = try await harness.files(of: first, token: device.token)
             #expect(first.state == "done" && first.fault == nil && first.expiresAt != nil)
             var exports: [(IngestHarness.ExportView, [Data])] = []
             var files = zip(first.files, firstFiles).map { ($0, $1) }
             for _ in 0..<2 {
-                let account = try await house.account()
+                let account = try await harness.account()
                 for (file, bytes) in files {
-                    let taken = try await house.takeIn(bytes, file.mediaType, token: account.token)
+                    let taken = try await harness.takeIn(bytes, file.mediaType, token: account.token)
                     #expect(taken.state == "done" && taken.accepted == file.entries && taken.rejectedCount == 0)
-                    let again = try await house.takeIn(bytes, file.mediaType, token: account.token)
+                    let again = try await harness.takeIn(bytes, file.mediaType, token: account.token)
                     #expect(again.accepted == 0 && again.duplicates == file.entries, "ING-04: sent again it adds nothing")
                 }
                 let expected = samples.filter { format.holds($0.type) }
-                #expect(Set(try await Self.all(house, account.token)) == Set(expected))
-                let export = try await house.export(body, token: account.token)
-                let exported = try await house.files(of: export, token: account.token)
+                #expect(Set(try await Self.all(harness, account.token)) == Set(expected))
+                let export = try await harness.export(body, token: account.token)
+                let exported = try await harness.files(of: export, token: account.token)
                 exports.append((export, exported))
                 files = zip(export.files, exported).map { ($0, $1) }
             }
@@ -95,18 +95,18 @@ import Testing
     @Test("MYD-13: a large export has several files, each of which is whole; types and period narrow it")
     func severalFiles() async throws {
         try await IngestHarness.runWithDevice(environment: ["TRACKME_MYD_EXPORT_FILE_MIB": "1", "TRACKME_MYD_EXPORTS_PER_DAY": "10"]) {
-            house, device in
+            harness, device in
             let samples = Self.samples(4000, seed: 6)
-            try await Self.upload(samples, house, device.token)
-            let export = try await house.export(["format": "fhir"], token: device.token)
-            let files = try await house.files(of: export, token: device.token)
+            try await Self.upload(samples, harness, device.token)
+            let export = try await harness.export(["format": "fhir"], token: device.token)
+            let files = try await harness.files(of: export, token: device.token)
             #expect(files.count > 2 && export.files.map(\.name).first == "entries-0001.fhir.json")
             #expect(export.files.reduce(0) { $0 + $1.entries } == samples.count)
             for file in files { #expect(try JSONSerialization.jsonObject(with: file) is [String: Any]) }
-            let account = try await house.account()
-            for file in files { _ = try await house.takeIn(file, "application/fhir+json", token: account.token) }
-            #expect(Set(try await Self.all(house, account.token)) == Set(samples))
-            let narrow = try await house.export(
+            let account = try await harness.account()
+            for file in files { _ = try await harness.takeIn(file, "application/fhir+json", token: account.token) }
+            #expect(Set(try await Self.all(harness, account.token)) == Set(samples))
+            let narrow = try await harness.export(
                 ["format": "csv", "types": ["heart-rate"], "from": "2025-06-15T15:06:41.000Z", "to": "2025-06-15T15:06:43.000Z"],
                 token: device.token)
             #expect(narrow.files.map(\.entries) == [2])
@@ -115,32 +115,32 @@ import Testing
 
     @Test("MYD-13, MYD-02: two exports a day; a running one is not begun twice; nobody else's are seen; what is asked wrongly is named")
     func limits() async throws {
-        try await IngestHarness.runWithAccount { house, account in
-            let first = try await house.export(["format": "json"], token: account.token)
+        try await IngestHarness.runWithAccount { harness, account in
+            let first = try await harness.export(["format": "json"], token: account.token)
             #expect(first.files.map(\.entries) == [0], "an empty account has an export too")
-            _ = try await house.export(["format": "csv"], token: account.token)
-            let third = try await house.send("POST", "/ingest/v1/exports", ["format": "json"], token: account.token)
+            _ = try await harness.export(["format": "csv"], token: account.token)
+            let third = try await harness.send("POST", "/ingest/v1/exports", ["format": "json"], token: account.token)
             #expect(third.status == 429 && third.problem == "too-many-exports" && Int(third.headers["retry-after"] ?? "") ?? 0 > 86_000)
-            #expect(try await house.request("DELETE", "/ingest/v1/exports/\(first.id)", token: account.token).status == 204)
+            #expect(try await harness.request("DELETE", "/ingest/v1/exports/\(first.id)", token: account.token).status == 204)
             #expect(
-                try await house.send("POST", "/ingest/v1/exports", ["format": "json"], token: account.token).status == 429,
+                try await harness.send("POST", "/ingest/v1/exports", ["format": "json"], token: account.token).status == 429,
                 "removing one gives none back")
-            let gone: IngestHarness.ExportView = try await house.request("GET", "/ingest/v1/exports/\(first.id)", token: account.token)
+            let gone: IngestHarness.ExportView = try await harness.request("GET", "/ingest/v1/exports/\(first.id)", token: account.token)
                 .decoded()
             #expect(gone.state == "removed" && gone.files.isEmpty)
-            let other = try await house.account()
-            #expect(try await house.request("GET", "/ingest/v1/exports/\(first.id)", token: other.token).status == 404)
+            let other = try await harness.account()
+            #expect(try await harness.request("GET", "/ingest/v1/exports/\(first.id)", token: other.token).status == 404)
             let wrong: [(JSONValue, String)] = [
                 (["format": "pdf"], "/format"), (["format": "csv", "types": ["mood"]], "/types/0"),
                 (["format": "csv", "from": "2026-01-02T00:00:00Z", "to": "2026-01-01T00:00:00Z"], "/to"), (["form": "csv"], ""),
             ]
             for (body, pointer) in wrong {
-                let response = try await house.send("POST", "/ingest/v1/exports", body, token: other.token)
+                let response = try await harness.send("POST", "/ingest/v1/exports", body, token: other.token)
                 #expect(response.status == 422)
                 let pointers = try response.decoded(as: Problem.self).errors?.map(\.pointer) ?? []
                 #expect(pointer.isEmpty ? !pointers.isEmpty : pointers.contains { $0.hasPrefix(pointer) }, "\(body.text): \(pointers)")
             }
-            #expect(try await house.request("GET", "/ingest/v1/exports/\(first.id)/files/../../x", token: account.token).status == 404)
+            #expect(try await harness.request("GET", "/ingest/v1/exports/\(first.id)/files/../../x", token: account.token).status == 404)
         }
     }
 
@@ -148,32 +148,32 @@ import Testing
     func restart() async throws {
         try await withTemporaryFolder { folder in
             let canary = 77.123
-            let (token, person) = try await IngestHarness.run(in: folder) { house in
-                let device = try await house.addDevice()
+            let (token, person) = try await IngestHarness.run(in: folder) { harness in
+                let device = try await harness.addDevice()
                 try await Self.upload(
-                    Self.samples(300, seed: 9) + [.of("weight", Timestamp(milliseconds: 1_750_000_000_000), canary)], house, device.token)
+                    Self.samples(300, seed: 9) + [.of("weight", Timestamp(milliseconds: 1_750_000_000_000), canary)], harness, device.token)
                 // As it is after a crash: the row is there, a part of the file is too.
-                let reader = try await house.ingest.deviceModule.people.reader(of: device.person)
-                let transfers = house.ingest.ownData.transfers
+                let reader = try await harness.ingest.deviceModule.people.reader(of: device.person)
+                let transfers = harness.ingest.ownData.transfers
                 let job = JobID.random()
                 let half = try transfers.files.write(job, file: 0, key: transfers.vault.key(of: device.person))
                 try half.add(Array("half".utf8))
                 try half.close()
                 let request = try transfers.seal(TransferRequest(format: .csv), "request", of: job, device.person)
-                try await house.ingest.store.write { db in
+                try await harness.ingest.store.write { db in
                     try transfers.table.add(db, job, of: reader.number, .export, request: request, at: .now)
                 }
                 return (device.token, device.person)
             }
-            try await IngestHarness.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { harness in
                 let export = try await eventually("the export is written after the restart") {
-                    let list: IngestHarness.List<IngestHarness.ExportView> = try await house.request(
+                    let list: IngestHarness.List<IngestHarness.ExportView> = try await harness.request(
                         "GET", "/ingest/v1/exports", token: token
                     )
                     .decoded()
                     return list.items.first { $0.state == "done" }
                 }
-                let files = try await house.files(of: export, token: token)
+                let files = try await harness.files(of: export, token: token)
                 #expect(String(decoding: files[0], as: UTF8.self).contains("weight,2025-06-15T15:06:40.000Z,77.123,kg"))
                 let folder = folder.appendingPathComponent("store/transfers/\(export.id)")
                 let onDisk = try Data(contentsOf: folder.appendingPathComponent("0"))
@@ -183,14 +183,14 @@ import Testing
                 broken[broken.count - 1] ^= 1
                 try broken.write(to: folder.appendingPathComponent("0"))
                 let job = try #require(JobID(export.id))
-                let reader = try house.ingest.ownData.transfers.files.read(
-                    job, file: 0, key: house.ingest.keys.key(of: person) ?? .random())
+                let reader = try harness.ingest.ownData.transfers.files.read(
+                    job, file: 0, key: harness.ingest.keys.key(of: person) ?? .random())
                 #expect(throws: SealedFiles.Fault.damaged) { while try reader.next() != nil {} }
-                try await house.ingest.ownData.service.expire(now: .now + .seconds(23 * 3600))
+                try await harness.ingest.ownData.service.expire(now: .now + .seconds(23 * 3600))
                 #expect(FileManager.default.fileExists(atPath: folder.path))
-                try await house.ingest.ownData.service.expire(now: .now + .seconds(25 * 3600))
+                try await harness.ingest.ownData.service.expire(now: .now + .seconds(25 * 3600))
                 #expect(!FileManager.default.fileExists(atPath: folder.path))
-                let gone: IngestHarness.ExportView = try await house.request("GET", "/ingest/v1/exports/\(export.id)", token: token)
+                let gone: IngestHarness.ExportView = try await harness.request("GET", "/ingest/v1/exports/\(export.id)", token: token)
                     .decoded()
                 #expect(gone.state == "removed")
             }
@@ -202,15 +202,15 @@ import Testing
         try await withTemporaryFolder { folder in
             let samples = Self.samples(5000, seed: 10)
             let lines = Data(samples.lines.utf8) + Data("{\"type\":\"mood\",\"at\":1}\n".utf8)
-            let account = try await IngestHarness.run(in: folder) { house in
-                let account = try await house.account()
-                let (ownData, reader) = (house.ingest.ownData, try await house.ingest.deviceModule.people.reader(of: account.person))
+            let account = try await IngestHarness.run(in: folder) { harness in
+                let account = try await harness.account()
+                let (ownData, reader) = (harness.ingest.ownData, try await harness.ingest.deviceModule.people.reader(of: account.person))
                 let job = JobID.random()
                 let file = try ownData.transfers.files.write(job, file: 0, key: ownData.transfers.vault.key(of: account.person))
                 try file.add(lines)
                 try file.close()
                 // The service stops after the first piece.
-                let source = try await house.ingest.deviceModule.people.ownSource(of: account.person, .imported)
+                let source = try await harness.ingest.deviceModule.people.ownSource(of: account.person, .imported)
                 var scanned = ScannedUpload()
                 scanned.samples = Array(samples.prefix(ImportLimits.piece))
                 scanned.indexes = scanned.samples.indices.map(Int32.init)
@@ -228,17 +228,17 @@ import Testing
                     }))
                 return account
             }
-            try await IngestHarness.run(in: folder) { house in
-                try await eventually("tokens can be checked", isTrue: { house.ingest.deviceModule.tokens.isReady })
+            try await IngestHarness.run(in: folder) { harness in
+                try await eventually("tokens can be checked", isTrue: { harness.ingest.deviceModule.tokens.isReady })
                 let done: IngestHarness.ImportView = try await eventually("the import is over") {
-                    let list: IngestHarness.List<IngestHarness.ImportView> = try await house.request(
+                    let list: IngestHarness.List<IngestHarness.ImportView> = try await harness.request(
                         "GET", "/ingest/v1/imports", token: account.token
                     ).decoded()
                     return list.items.first { $0.state == "done" }
                 }
                 #expect(done.accepted == samples.count && done.duplicates == 0 && done.rejectedCount == 1)
                 #expect(done.rejected.map(\.line) == [samples.count + 1])
-                #expect(Set(try await Self.all(house, account.token)) == Set(samples))
+                #expect(Set(try await Self.all(harness, account.token)) == Set(samples))
                 let left = try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("store/transfers").path)
                 #expect(left.isEmpty, "the file is not kept")
             }
@@ -249,22 +249,22 @@ import Testing
         "ING-04, ING-08, MYD-13: what is wrong in a file is named by its line and the rest is taken; another value stays out; a wrong file is told"
     )
     func refusals() async throws {
-        try await IngestHarness.runWithAccount { house, account in
+        try await IngestHarness.runWithAccount { harness, account in
             let csv = "type,at,value\nheart-rate,2026-01-10T00:31:00Z,72\nheart-rate,2026-01-10T00:32:00Z,0\nmood,2026-01-10T00:33:00Z,1\n"
-            let taken = try await house.takeIn(Data(csv.utf8), "text/csv", token: account.token)
+            let taken = try await harness.takeIn(Data(csv.utf8), "text/csv", token: account.token)
             #expect(taken.accepted == 1 && taken.rejectedCount == 2 && taken.rejected.map(\.line) == [3, 4])
             #expect(taken.rejected.map(\.type) == ["urn:trackme:problem:impossible-value", "urn:trackme:problem:unknown-metric"])
-            let other = try await house.takeIn(
+            let other = try await harness.takeIn(
                 Data("{\"type\":\"heart-rate\",\"at\":\"2026-01-10T00:31:00Z\",\"value\":73}\n".utf8), "application/x-ndjson",
                 token: account.token)
             #expect(other.accepted == 0 && other.rejected.map(\.type) == ["urn:trackme:problem:conflicting-value"])
-            let wrong = try await house.takeIn(Data("<!DOCTYPE gpx><gpx/>".utf8), "application/gpx+xml", token: account.token)
+            let wrong = try await harness.takeIn(Data("<!DOCTYPE gpx><gpx/>".utf8), "application/gpx+xml", token: account.token)
             #expect(wrong.state == "failed" && wrong.fault?.contains("DOCTYPE") == true)
-            let type = try await house.request(
+            let type = try await harness.request(
                 "POST", "/ingest/v1/imports", token: account.token, body: Data("x".utf8), headers: ["Content-Type": "text/plain"])
             #expect(type.status == 415)
-            try await house.state(of: account, active: false)
-            let barred = try await house.request(
+            try await harness.state(of: account, active: false)
+            let barred = try await harness.request(
                 "POST", "/ingest/v1/imports", token: account.token, body: Data(csv.utf8), headers: ["Content-Type": "text/csv"])
             #expect(barred.status == 403)
         }
@@ -299,17 +299,17 @@ import Testing
         }
         let expected = samples
         #expect(expected.count > 10_000)
-        try await IngestHarness.runWithDevice { house, device in
-            try await Self.upload(expected, house, device.token)
-            let account = try await house.account()
+        try await IngestHarness.runWithDevice { harness, device in
+            try await Self.upload(expected, harness, device.token)
+            let account = try await harness.account()
             for format in [ExchangeFormat.fhir, .gpx] {
-                let export = try await house.export(["format": .string(format.rawValue)], token: device.token)
-                for (file, bytes) in zip(export.files, try await house.files(of: export, token: device.token)) {
-                    let taken = try await house.takeIn(bytes, file.mediaType, token: account.token)
+                let export = try await harness.export(["format": .string(format.rawValue)], token: device.token)
+                for (file, bytes) in zip(export.files, try await harness.files(of: export, token: device.token)) {
+                    let taken = try await harness.takeIn(bytes, file.mediaType, token: account.token)
                     #expect(taken.rejectedCount == 0 && taken.accepted + taken.duplicates == file.entries)
                 }
             }
-            #expect(Set(try await Self.all(house, account.token)) == Set(expected))
+            #expect(Set(try await Self.all(harness, account.token)) == Set(expected))
         }
     }
 }

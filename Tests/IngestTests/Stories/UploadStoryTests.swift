@@ -26,23 +26,23 @@ import Testing
     @Test("ING-11, ING-12, ING-14: what was accepted is read back, sending again adds nothing, a restart forgets nothing")
     func roundTrip() async throws {
         try await withTemporaryFolder { folder in
-            let token = try await IngestHarness.run(in: folder) { house in
-                let device = try await house.addDevice()
-                let first = try await house.post(Self.mixed, token: device.token)
+            let token = try await IngestHarness.run(in: folder) { harness in
+                let device = try await harness.addDevice()
+                let first = try await harness.post(Self.mixed, token: device.token)
                 #expect(first.accepted == 5 && first.duplicates.isEmpty && first.rejected.isEmpty)
-                let second = try await house.post(Self.mixed + [.pulse(5, 60)], token: device.token)
+                let second = try await harness.post(Self.mixed + [.pulse(5, 60)], token: device.token)
                 #expect(second.accepted == 1 && second.duplicates == [0, 1, 2, 3, 4] && second.rejected.isEmpty)
                 return device.token
             }
-            try await IngestHarness.run(in: folder) { house in
+            try await IngestHarness.run(in: folder) { harness in
                 for metric in [Metric.heartRate, .bodyTemperature, .position] {
                     let expected = (Self.mixed + [.pulse(5, 60)]).filter { $0.type == metric }.sorted { $0.at < $1.at }
-                    #expect(try await house.samples(metric, token: token) == expected)
-                    #expect(try await house.samples(metric, token: token, limit: 1) == expected)
+                    #expect(try await harness.samples(metric, token: token) == expected)
+                    #expect(try await harness.samples(metric, token: token, limit: 1) == expected)
                 }
-                let again = try await house.post(Self.mixed, token: token)
+                let again = try await harness.post(Self.mixed, token: token)
                 #expect(again.accepted == 0 && again.duplicates == [0, 1, 2, 3, 4])
-                let latest: IngestHarness.List<IngestHarness.Entry> = try await house.request("GET", "/ingest/v1/latest", token: token)
+                let latest: IngestHarness.List<IngestHarness.Entry> = try await harness.request("GET", "/ingest/v1/latest", token: token)
                     .decoded()
                 #expect(latest.items.compactMap(\.sample) == [Self.mixed[4], Self.mixed[2], Self.mixed[3]])
             }
@@ -51,15 +51,15 @@ import Testing
 
     @Test("INV-10, ING-04: another value for the same metric and time is a conflict; the stored one stays")
     func conflict() async throws {
-        try await IngestHarness.runWithDevice { house, device in
-            _ = try await house.post([.pulse(1000, 60), .pulse(2000, 61)], token: device.token)
-            let answer = try await house.post(
+        try await IngestHarness.runWithDevice { harness, device in
+            _ = try await harness.post([.pulse(1000, 60), .pulse(2000, 61)], token: device.token)
+            let answer = try await harness.post(
                 [.pulse(1000, 60), .pulse(2000, 99.28125), .pulse(3000, 62), .pulse(3000, 63)], token: device.token)
             #expect(answer.accepted == 1 && answer.duplicates == [0])
             #expect(answer.rejected.map(\.index) == [1, 3])
             #expect(answer.rejected.allSatisfy { $0.type == "urn:trackme:problem:conflicting-value" && !$0.detail.contains("99.28125") })
-            #expect(try await house.samples(.heartRate, token: device.token).map(\.value) == [60, 61, 62])
-            let alone = try await house.post(Sample.pulse(1000, 77).json, token: device.token)
+            #expect(try await harness.samples(.heartRate, token: device.token).map(\.value) == [60, 61, 62])
+            let alone = try await harness.post(Sample.pulse(1000, 77).json, token: device.token)
             #expect(alone.status == 409 && alone.problem == "conflicting-value")
         }
     }
@@ -68,10 +68,10 @@ import Testing
         "However uploads overlap and repeat, each metric and time is stored once, with the first value",
         arguments: 1...6 as ClosedRange<UInt64>)
     func overlapping(_ seed: UInt64) async throws {
-        try await IngestHarness.run { house in
+        try await IngestHarness.run { harness in
             var generator = SeededGenerator(seed: seed)
-            let person = try await house.addDevice()
-            let other = try await house.addDevice(of: person.person)
+            let person = try await harness.addDevice()
+            let other = try await harness.addDevice(of: person.person)
             var stored: [Int64: Double] = [:]
             for round in 0..<25 {
                 let spread: Int64 = round % 3 == 0 ? 4_000_000 : 60_000
@@ -79,7 +79,7 @@ import Testing
                     Sample.pulse(
                         Int64.random(in: 1...spread, using: &generator) / 500 * 500 + 1, Double(Int.random(in: 60...62, using: &generator)))
                 }
-                let answer = try await house.post(samples, token: round % 2 == 0 ? person.token : other.token)
+                let answer = try await harness.post(samples, token: round % 2 == 0 ? person.token : other.token)
                 var expected = (accepted: 0, duplicates: [Int](), conflicts: [Int]())
                 for (index, sample) in samples.enumerated() {
                     switch stored[sample.at.milliseconds] {
@@ -97,15 +97,15 @@ import Testing
             let expected = stored.sorted { $0.key < $1.key }.map { Sample.pulse($0.key, $0.value) }
             // Each device reads what it measured; together that is everything.
             var all: [Sample] = []
-            for token in [person.token, other.token] { all += try await house.samples(.heartRate, token: token, limit: 7) }
+            for token in [person.token, other.token] { all += try await harness.samples(.heartRate, token: token, limit: 7) }
             #expect(all.sorted { $0.at < $1.at } == expected)
         }
     }
 
     @Test("A batch keeps its good entries; the bad ones are named by place, quarantined and not repeated (ING-08)")
     func badEntries() async throws {
-        try await IngestHarness.runWithDevice { house, device in
-            let response = try await house.post(
+        try await IngestHarness.runWithDevice { harness, device in
+            let response = try await harness.post(
                 """
                 [{"type":"heart-rate","at":1000,"value":60},{"type":"heart-rate","at":2000,"value":999.28125},{"type":"mood","at":1,"value":1},
                  {"type":"heart-rate","at":"2999-01-01T00:00:00Z","value":60},{"type":"heart-rate","at":3000,"value":"60"}]
@@ -118,7 +118,7 @@ import Testing
                 ])
             #expect(answer.rejected[1].detail.contains("mood"), "ING-05: an unknown type is named")
             #expect(!response.text.contains("999.28125"))
-            let quarantined = try await house.ingest.store.read { db in
+            let quarantined = try await harness.ingest.store.read { db in
                 try QuarantineStore().count(db, of: DeviceStore().personNumber(db, device.person) ?? 0)
             }
             #expect(quarantined == 4)
@@ -141,73 +141,74 @@ import Testing
             ("[" + String(repeating: " ", count: 1 << 20) + "]", 413, "body-too-large"),
         ])
     func badUploads(_ text: String, _ status: Int, _ problem: String) async throws {
-        try await IngestHarness.runWithDevice { house, device in
-            let response = try await house.post(text, token: device.token)
+        try await IngestHarness.runWithDevice { harness, device in
+            let response = try await harness.post(text, token: device.token)
             #expect(response.status == status && response.problem == problem, "\(response.text.prefix(300))")
             #expect(response.headers["content-type"] == "application/problem+json")
-            #expect(try await house.samples(.heartRate, token: device.token).isEmpty)
+            #expect(try await harness.samples(.heartRate, token: device.token).isEmpty)
         }
     }
 
     @Test("Bad gzip, other types, no token, a wrong one and a revoked one are refused (ING-10, ING-20)")
     func badRequests() async throws {
-        try await IngestHarness.runWithDevice { house, device in
+        try await IngestHarness.runWithDevice { harness, device in
             let entry = Sample.pulse(1000, 60).json
-            let gzip = try await house.post(entry, token: device.token, headers: ["Content-Encoding": "gzip"])
+            let gzip = try await harness.post(entry, token: device.token, headers: ["Content-Encoding": "gzip"])
             #expect(gzip.status == 400 && gzip.problem == "bad-encoding")
-            #expect(try await house.post(entry, token: device.token, type: "text/csv").status == 415)
+            #expect(try await harness.post(entry, token: device.token, type: "text/csv").status == 415)
             #expect(DeviceToken(text: device.token).shard == VirtualShard(of: device.person))
             var elsewhere = DeviceToken(text: device.token)
             elsewhere.shard = VirtualShard(of: PersonID(bits: device.person.bits ^ 1))
             for token in [nil, "tmd_nobody", "x", elsewhere.text, DeviceToken.random(of: device.person).text] {
-                let response = try await house.post(entry, token: token)
+                let response = try await harness.post(entry, token: token)
                 #expect(response.status == 401 && response.problem == "unauthorised")
             }
-            _ = try await house.trackme.ask(RevokeDevice(device: device.device), deadline: .seconds(5))
-            #expect(try await house.post(entry, token: device.token).status == 401)
-            let other = try await house.addDevice(of: device.person)
-            #expect(try await house.samples(.heartRate, token: other.token).isEmpty)
+            _ = try await harness.trackme.ask(RevokeDevice(device: device.device), deadline: .seconds(5))
+            #expect(try await harness.post(entry, token: device.token).status == 401)
+            let other = try await harness.addDevice(of: device.person)
+            #expect(try await harness.samples(.heartRate, token: other.token).isEmpty)
         }
     }
 
     @Test("A key is answered as the first time; with another body it is refused")
     func idempotency() async throws {
-        try await IngestHarness.runWithDevice { house, device in
+        try await IngestHarness.runWithDevice { harness, device in
             let entries = [Sample.pulse(1000, 60), .pulse(2000, 61)]
             let key = ["Idempotency-Key": "first"]
-            let first = try await house.post(entries.upload, token: device.token, headers: key)
-            let again = try await house.post(entries.upload, token: device.token, headers: key)
+            let first = try await harness.post(entries.upload, token: device.token, headers: key)
+            let again = try await harness.post(entries.upload, token: device.token, headers: key)
             #expect(first.status == 200 && again.status == 200 && again.body == first.body, "not as duplicates: the first answer")
             #expect(again.headers["idempotency-replayed"] == "true")
-            let other = try await house.post([Sample.pulse(3000, 60)].upload, token: device.token, headers: key)
+            let other = try await harness.post([Sample.pulse(3000, 60)].upload, token: device.token, headers: key)
             #expect(other.status == 422 && other.problem == "idempotency-conflict")
-            let second = try await house.addDevice(of: device.person)
-            #expect(try await house.post([Sample.pulse(4000, 60)].upload, token: second.token, headers: key).status == 200)
+            let second = try await harness.addDevice(of: device.person)
+            #expect(try await harness.post([Sample.pulse(4000, 60)].upload, token: second.token, headers: key).status == 200)
             let refused = ["Idempotency-Key": "refused"]
             for _ in 0..<2 {
-                let response = try await house.post("{\"type\":\"heart-rate\",\"at\":1,\"value\":0}", token: device.token, headers: refused)
+                let response = try await harness.post(
+                    "{\"type\":\"heart-rate\",\"at\":1,\"value\":0}", token: device.token, headers: refused)
                 #expect(response.status == 422 && response.problem == "impossible-value")
             }
-            #expect(try await house.samples(.heartRate, token: device.token).count == 2)
-            #expect(try await house.samples(.heartRate, token: second.token).count == 1)
+            #expect(try await harness.samples(.heartRate, token: device.token).count == 2)
+            #expect(try await harness.samples(.heartRate, token: second.token).count == 1)
         }
     }
 
     @Test("ING-14: a backlog of lines is taken piece by piece and answered once; again, nothing is added")
     func lines() async throws {
-        try await IngestHarness.runWithDevice { house, device in
+        try await IngestHarness.runWithDevice { harness, device in
             let samples = (0..<25_000).map { Sample.pulse(1_768_000_000_000 + Int64($0) * 1000, Double(60 + $0 % 30)) }
             let text =
                 samples.prefix(12_000).map { $0 }.lines + "\nnot json\n" + samples.dropFirst(12_000).map { $0 }.lines
                 + "{\"type\":\"mood\",\"at\":1,\"value\":1}"
-            let answer: IngestHarness.Answer = try await house.post(text, token: device.token, type: "application/x-ndjson").decoded()
+            let answer: IngestHarness.Answer = try await harness.post(text, token: device.token, type: "application/x-ndjson").decoded()
             #expect(answer.accepted == 25_000 && answer.duplicateCount == 0 && answer.rejectedCount == 2)
             #expect(answer.rejected.map(\.index) == [12_000, 25_001])
-            #expect(try await house.samples(.heartRate, token: device.token) == samples)
-            let again: IngestHarness.Answer = try await house.post(text, token: device.token, type: "application/x-ndjson").decoded()
+            #expect(try await harness.samples(.heartRate, token: device.token) == samples)
+            let again: IngestHarness.Answer = try await harness.post(text, token: device.token, type: "application/x-ndjson").decoded()
             #expect(
                 again.accepted == 0 && again.duplicateCount == 25_000 && again.duplicates == Array(0..<1000) && again.rejectedCount == 2)
-            let stream = try await house.request(
+            let stream = try await harness.request(
                 "GET", "/ingest/v1/entries?type=heart-rate", token: device.token, headers: ["Accept": "application/x-ndjson"])
             let read = try stream.body.split(separator: 0x0A).compactMap {
                 try JSONDecoder().decode(IngestHarness.Entry.self, from: $0).sample
@@ -218,10 +219,10 @@ import Testing
 
     @Test("A device that comes too often is told when to come again")
     func tooOften() async throws {
-        try await IngestHarness.runWithDevice(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { house, device in
+        try await IngestHarness.runWithDevice(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { harness, device in
             var refused: HarnessAnswer?
             for index in 0..<20 where refused == nil {
-                let response = try await house.post(Sample.pulse(Int64(index) + 1, 60).json, token: device.token)
+                let response = try await harness.post(Sample.pulse(Int64(index) + 1, 60).json, token: device.token)
                 if response.status == 429 { refused = response }
             }
             #expect(refused?.problem == "too-many-requests" && refused?.headers["retry-after"] != nil)
@@ -230,22 +231,22 @@ import Testing
 
     @Test("A device that sends its backlog without a pause is still heard as to how its person is now, and with its button")
     func backlogBesideAlarm() async throws {
-        try await IngestHarness.runWithDevice(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { house, device in
+        try await IngestHarness.runWithDevice(environment: ["TRACKME_ING_REQUESTS_PER_S": "2"]) { harness, device in
             // All at once: whether any was refused.
             @Sendable func flood(from start: Int64) async throws -> Bool {
                 try await withThrowingTaskGroup(of: Int.self) { group in
                     for index in 0..<60 {
-                        group.addTask { try await house.post(Sample.pulse(start + Int64(index), 60).json, token: device.token).status }
+                        group.addTask { try await harness.post(Sample.pulse(start + Int64(index), 60).json, token: device.token).status }
                     }
                     return try await group.reduce(into: []) { $0.append($1) }.contains(429)
                 }
             }
             #expect(try await flood(from: 1))
             let now = Timestamp.now.milliseconds
-            #expect(try await house.post(Sample.pulse(now, 150).json, token: device.token).status == 200)
-            #expect(try await house.post([Sample(type: .help, at: .now, value: 1)].upload, token: device.token).status == 200)
+            #expect(try await harness.post(Sample.pulse(now, 150).json, token: device.token).status == 200)
+            #expect(try await harness.post([Sample(type: .help, at: .now, value: 1)].upload, token: device.token).status == 200)
             // Of which the server may not have all at once: that way of reading refused it.
-            let parted = try RawConnection(port: house.port)
+            let parted = try RawConnection(port: harness.port)
             let late = Sample.pulse(now + 1, 151).json
             await parted.send(
                 "POST /ingest/v1/entries HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(device.token)\r\n"
@@ -260,17 +261,17 @@ import Testing
         "ING-14, SOS-15: a critical line of an upload that stays open was judged at its end: whole lines are taken as soon as nothing more comes"
     )
     func openLines() async throws {
-        try await IngestHarness.runWithDevice { house, device in
-            let connection = try RawConnection(port: house.port)
+        try await IngestHarness.runWithDevice { harness, device in
+            let connection = try RawConnection(port: harness.port)
             await connection.send(
                 "POST /ingest/v1/entries HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(device.token)\r\n"
                     + "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
             func send(_ text: String) async { await connection.send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
             let (first, second) = (Sample.pulse(1_768_000_000_000, 151), Sample.pulse(1_768_000_001_000, 152))
             await send("\(first.json)\n\(second.json.prefix(20))")
-            try await eventually("the first is stored") { try await house.samples(.heartRate, token: device.token) == [first] }
+            try await eventually("the first is stored") { try await harness.samples(.heartRate, token: device.token) == [first] }
             await send("\(second.json.dropFirst(20))\n")
-            try await eventually("the second is stored") { try await house.samples(.heartRate, token: device.token) == [first, second] }
+            try await eventually("the second is stored") { try await harness.samples(.heartRate, token: device.token) == [first, second] }
             await connection.send("0\r\n\r\n")
             let answer = try #require(RawAnswer(await connection.receive()))
             #expect(answer.status == 200 && answer.json["accepted"] as? Int == 2)
@@ -279,26 +280,26 @@ import Testing
 
     @Test("X20: `/health/ready` was silent about a full disk: it is 503 and names it")
     func unready() async throws {
-        try await IngestHarness.runWithDevice { house, device in
-            try await eventually("it is ready") { try await house.request("GET", "/health/ready", token: nil).status == 200 }
-            try await house.ingest.store.write { db in
+        try await IngestHarness.runWithDevice { harness, device in
+            try await eventually("it is ready") { try await harness.request("GET", "/health/ready", token: nil).status == 200 }
+            try await harness.ingest.store.write { db in
                 let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
                 try db.execute(sql: "PRAGMA max_page_count = \(pages)")
             }
             let samples = (0..<10_000).map { Sample.pulse(Int64($0) * 1000, Double.random(in: 60...90)) }
             var status = 200
-            for _ in 0..<20 where status == 200 { status = try await house.post(samples.upload, token: device.token).status }
+            for _ in 0..<20 where status == 200 { status = try await harness.post(samples.upload, token: device.token).status }
             #expect(status == 507)
-            let ready = try await house.request("GET", "/health/ready", token: nil)
+            let ready = try await harness.request("GET", "/health/ready", token: nil)
             #expect(ready.status == 503 && ready.text.contains("room on the disk"), "\(ready.text)")
         }
     }
 
     @Test("A full disk is said so, nothing acknowledged is lost, and what was there can be read")
     func full() async throws {
-        try await IngestHarness.runWithDevice { house, device in
-            _ = try await house.post([.pulse(1000, 60)], token: device.token)
-            try await house.ingest.store.write { db in
+        try await IngestHarness.runWithDevice { harness, device in
+            _ = try await harness.post([.pulse(1000, 60)], token: device.token)
+            try await harness.ingest.store.write { db in
                 let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
                 try db.execute(sql: "PRAGMA max_page_count = \(pages)")
             }
@@ -306,11 +307,11 @@ import Testing
             var accepted = 1
             for index in 1..<200 where refused == nil {
                 let samples = (0..<1000).map { Sample.pulse(Int64(index * 1000 + $0) * 1000, Double.random(in: 60...90)) }
-                let response = try await house.post(samples.upload, token: device.token)
+                let response = try await harness.post(samples.upload, token: device.token)
                 if response.status == 200 { accepted += 1000 } else { refused = response }
             }
             #expect(refused?.status == 507 && refused?.problem == "insufficient-storage" && refused?.headers["retry-after"] != nil)
-            #expect(try await house.samples(.heartRate, token: device.token).count == accepted)
+            #expect(try await harness.samples(.heartRate, token: device.token).count == accepted)
         }
     }
 
@@ -322,7 +323,7 @@ import Testing
     )
     func recordings(_ name: String) async throws {
         let series = try Recording.samples(name)
-        try await IngestHarness.runWithDevice { house, device in
+        try await IngestHarness.runWithDevice { harness, device in
             let all = series.flatMap { $0 }.sorted { $0.at < $1.at }
             var stored: [String: Sample] = [:]
             for _ in 0..<2 {
@@ -334,13 +335,13 @@ import Testing
                         defer { stored[key] = stored[key] ?? part[place] }
                         return stored[key].map { $0 != part[place] } ?? false
                     }
-                    let answer = try await house.post(part, token: device.token)
+                    let answer = try await harness.post(part, token: device.token)
                     #expect(answer.accepted == stored.count - known && answer.rejected.map(\.index) == conflicts)
                 }
             }
             for samples in series {
                 let expected = stored.values.filter { $0.type == samples[0].type }.sorted { $0.at < $1.at }
-                #expect(try await house.samples(samples[0].type, token: device.token) == expected)
+                #expect(try await harness.samples(samples[0].type, token: device.token) == expected)
             }
         }
     }

@@ -13,8 +13,8 @@ import Testing
 
 @Suite("Data over HTTP")
 struct DataDoorTests {
-    private static func samples(_ house: RequestHarness, _ type: Metric = .heartRate, count: Int = 5) -> [Sample] {
-        let start = house.world.now - .seconds(10 * 86_400)
+    private static func samples(_ harness: RequestHarness, _ type: Metric = .heartRate, count: Int = 5) -> [Sample] {
+        let start = harness.world.now - .seconds(10 * 86_400)
         return (0..<count).map { index in
             let at = start + .seconds(Int64(index) * 60)
             return type == .position
@@ -23,19 +23,19 @@ struct DataDoorTests {
         }
     }
 
-    private static func granted(_ house: RequestHarness, _ types: [Metric] = [.heartRate], count: Int = 5) async throws -> RequestID {
-        _ = house.world.add(RequestHarness.code)
-        for type in types { house.world.put(samples(house, type, count: count)) }
-        return try await house.granted(house.form(types: types))
+    private static func granted(_ harness: RequestHarness, _ types: [Metric] = [.heartRate], count: Int = 5) async throws -> RequestID {
+        _ = harness.world.add(RequestHarness.code)
+        for type in types { harness.world.put(samples(harness, type, count: count)) }
+        return try await harness.granted(harness.form(types: types))
     }
 
     @Test("SHR-11, SHR-20, ORG-21: pages hold what is granted, oldest first, once, and remind of who answers for it")
     func pages() async throws {
-        try await RequestHarness.run { house in
-            let id = try await Self.granted(house, count: 25)
+        try await RequestHarness.run { harness in
+            let id = try await Self.granted(harness, count: 25)
             var (seen, after): ([String], String) = ([], "")
             repeat {
-                let page = try await house.call("GET", "/requests/\(id)/data?type=heart-rate&limit=10\(after)")
+                let page = try await harness.call("GET", "/requests/\(id)/data?type=heart-rate&limit=10\(after)")
                 #expect(page.status == 200, "\(page.text)")
                 #expect(page.header("data-responsibility") == ResponsibilityNotice.text)
                 #expect(page.json["reminder"] as? String == ResponsibilityNotice.text)
@@ -44,9 +44,9 @@ struct DataDoorTests {
                 #expect((page.header("link")?.contains("rel=\"next\"") ?? false) == (next != nil))
                 after = next.map { "&after=\($0)" } ?? ""
             } while !after.isEmpty
-            #expect(seen == Self.samples(house, count: 25).map(\.at.rfc3339))
-            #expect(house.world.reads.count == 3)
-            #expect(house.world.reads.allSatisfy { $0.organisation == house.organisation && $0.type == .heartRate })
+            #expect(seen == Self.samples(harness, count: 25).map(\.at.rfc3339))
+            #expect(harness.world.reads.count == 3)
+            #expect(harness.world.reads.allSatisfy { $0.organisation == harness.organisation && $0.type == .heartRate })
         }
     }
 
@@ -54,13 +54,13 @@ struct DataDoorTests {
         "NFR-13, CON-54: JSON, NDJSON, CSV, FHIR R4 and XML hold the same values, chosen by Accept or by name; another form is refused with these"
     )
     func formats() async throws {
-        try await RequestHarness.run { house in
-            let id = try await Self.granted(house)
+        try await RequestHarness.run { harness in
+            let id = try await Self.granted(harness)
             let path = "/requests/\(id)/data?type=heart-rate"
             let expected = [60, 60.25, 60.5, 60.75, 61]
             for format in DataFormat.allCases {
-                let named = try await house.call("GET", path + "&format=\(format.rawValue)")
-                let accepted = try await house.call("GET", path, headers: ["Accept": format.mediaType])
+                let named = try await harness.call("GET", path + "&format=\(format.rawValue)")
+                let accepted = try await harness.call("GET", path, headers: ["Accept": format.mediaType])
                 #expect(named.status == 200 && named.body == accepted.body, "\(format)")
                 #expect(named.header("content-type") == format.mediaType)
                 #expect(named.header("data-responsibility") != nil)
@@ -68,7 +68,7 @@ struct DataDoorTests {
                 #expect(!named.text.contains(RequestHarness.code) && !named.text.contains("per_"))
             }
             let (unaccepted, unknown) = (
-                try await house.call("GET", path, headers: ["Accept": "image/png"]), try await house.call("GET", path + "&format=pdf")
+                try await harness.call("GET", path, headers: ["Accept": "image/png"]), try await harness.call("GET", path + "&format=pdf")
             )
             #expect(unaccepted.status == 406 && unknown.status == 400)
             for format in DataFormat.allCases {
@@ -80,20 +80,20 @@ struct DataDoorTests {
 
     @Test("X8: CSV, NDJSON, FHIR and XML left out what was damaged, and did not say so")
     func damaged() async throws {
-        try await RequestHarness.run { house in
-            let id = try await Self.granted(house)
+        try await RequestHarness.run { harness in
+            let id = try await Self.granted(harness)
             let path = "/requests/\(id)/data?type=heart-rate&format="
             for format in DataFormat.allCases {
-                let whole = try await house.call("GET", path + format.rawValue)
+                let whole = try await harness.call("GET", path + format.rawValue)
                 #expect(whole.header("data-damaged") == nil && !whole.text.contains("damaged"), "\(format)")
             }
-            let from = Self.samples(house)[4].at + .seconds(60)
-            house.world.damage(
+            let from = Self.samples(harness)[4].at + .seconds(60)
+            harness.world.damage(
                 .heartRate,
                 [DamagedPeriod(from: from, to: from + .seconds(9)), DamagedPeriod(from: from + .seconds(20), to: from + .seconds(29))])
             let times = [0, 9, 20, 29].map { (from + .seconds($0)).rfc3339 }
             for format in DataFormat.allCases {
-                let answer = try await house.call("GET", path + format.rawValue)
+                let answer = try await harness.call("GET", path + format.rawValue)
                 #expect(answer.status == 200)
                 #expect(answer.header("data-damaged") == "\(times[0])/\(times[1]), \(times[2])/\(times[3])", "\(format)")
                 #expect(try Self.values(answer, format) == [60, 60.25, 60.5, 60.75, 61], "\(format): \(answer.text)")
@@ -151,10 +151,10 @@ struct DataDoorTests {
 
     @Test("SHR-20: positions go out in every form with their parts")
     func positions() async throws {
-        try await RequestHarness.run { house in
-            let id = try await Self.granted(house, [.position], count: 1)
+        try await RequestHarness.run { harness in
+            let id = try await Self.granted(harness, [.position], count: 1)
             for format in DataFormat.allCases {
-                let answer = try await house.call("GET", "/requests/\(id)/data?type=position&format=\(format.rawValue)")
+                let answer = try await harness.call("GET", "/requests/\(id)/data?type=position&format=\(format.rawValue)")
                 #expect(answer.status == 200)
                 for part in ["45.5", "9.25", "120"] { #expect(answer.text.contains(part), "\(format): \(answer.text)") }
             }
@@ -163,27 +163,27 @@ struct DataDoorTests {
 
     @Test("PAY-04, SHR-10, ORG-20: not answered, not paid, in preparation and not entitled are told apart, and nothing leaves")
     func tellsApart() async throws {
-        try await RequestHarness.runWithPerson { house in
-            house.world.put(Self.samples(house))
-            let id = try await house.open(house.form())
+        try await RequestHarness.runWithPerson { harness in
+            harness.world.put(Self.samples(harness))
+            let id = try await harness.open(harness.form())
             let path = "/requests/\(id)/data?type=heart-rate"
             func outcome(_ path: String) async throws -> String {
-                let answer = try await house.call("GET", path)
+                let answer = try await harness.call("GET", path)
                 return "\(answer.status) \(answer.problem ?? "")"
             }
             #expect(try await outcome(path) == "403 not-entitled")
-            try await house.become(.approved, id)
+            try await harness.become(.approved, id)
             #expect(try await outcome(path) == "402 payment-outstanding")
-            #expect(try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}").problem == "payment-outstanding")
-            #expect(house.world.reads.isEmpty, "INV-20: nobody was asked for anything")
-            try await house.pay(id)
-            house.world.silenceIngest(true)
+            #expect(try await harness.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}").problem == "payment-outstanding")
+            #expect(harness.world.reads.isEmpty, "INV-20: nobody was asked for anything")
+            try await harness.pay(id)
+            harness.world.silenceIngest(true)
             #expect(try await outcome(path) == "503 data-in-preparation")
-            house.world.silenceIngest(false)
-            house.world.deny("consent was not heard for too long")
-            let denied = try await house.call("GET", path)
+            harness.world.silenceIngest(false)
+            harness.world.deny("consent was not heard for too long")
+            let denied = try await harness.call("GET", path)
             #expect(denied.problem == "data-in-preparation" && denied.header("retry-after") == "5")
-            house.world.deny(nil)
+            harness.world.deny(nil)
             #expect(try await outcome(path) == "200 ")
             #expect(try await outcome("/requests/\(id)/data?type=glucose") == "403 not-entitled")
             #expect(try await outcome(path + "&from=2001-01-01T00:00:00Z") == "403 not-entitled")
@@ -191,7 +191,7 @@ struct DataDoorTests {
             #expect(try await outcome("/requests/\(id)/data") == "400 invalid-parameter")
             #expect(try await outcome(path + "&after=then") == "400 invalid-parameter")
             #expect(try await outcome(path + "&limit=10001") == "400 invalid-parameter")
-            try await house.become(.revoked, id)
+            try await harness.become(.revoked, id)
             #expect(try await outcome(path) == "403 not-entitled")
             #expect(try await outcome("/requests/\(RequestID.random())/data?type=heart-rate") == "404 not-found")
         }
@@ -199,10 +199,10 @@ struct DataDoorTests {
 
     @Test("INV-04: revoked at consent before this service hears of it, the page is refused by where the data are")
     func deniesAtTheSource() async throws {
-        try await RequestHarness.run { house in
-            let id = try await Self.granted(house)
-            _ = try house.world.change(id, to: .revoked)
-            let answer = try await house.call("GET", "/requests/\(id)/data?type=heart-rate")
+        try await RequestHarness.run { harness in
+            let id = try await Self.granted(harness)
+            _ = try harness.world.change(id, to: .revoked)
+            let answer = try await harness.call("GET", "/requests/\(id)/data?type=heart-rate")
             #expect(answer.problem == "data-in-preparation")
             #expect(answer.items.isEmpty)
         }
@@ -211,56 +211,56 @@ struct DataDoorTests {
 
 @Suite("Data as files")
 struct DataFileTests {
-    private static func granted(_ house: RequestHarness, _ types: [Metric], count: Int) async throws -> RequestID {
-        _ = house.world.add(RequestHarness.code)
-        let start = house.world.now - .seconds(10 * 86_400)
+    private static func granted(_ harness: RequestHarness, _ types: [Metric], count: Int) async throws -> RequestID {
+        _ = harness.world.add(RequestHarness.code)
+        let start = harness.world.now - .seconds(10 * 86_400)
         for (place, type) in types.enumerated() {
-            house.world.put((0..<count).map { Sample(type: type, at: start + .seconds(Int64($0) * 60), value: Double(60 + place * 20)) })
+            harness.world.put((0..<count).map { Sample(type: type, at: start + .seconds(Int64($0) * 60), value: Double(60 + place * 20)) })
         }
-        return try await house.granted(house.form(types: types))
+        return try await harness.granted(harness.form(types: types))
     }
 
-    private static func written(_ house: RequestHarness, _ id: RequestID, _ body: String) async throws -> [String: Any] {
-        let begun = try await house.call("POST", "/requests/\(id)/files", body)
+    private static func written(_ harness: RequestHarness, _ id: RequestID, _ body: String) async throws -> [String: Any] {
+        let begun = try await harness.call("POST", "/requests/\(id)/files", body)
         guard begun.status == 202 else { throw RequestHarness.Missing(answer: begun.text) }
-        while try await house.parts.files.workOff() {}
-        return try await house.call("GET", "/requests/\(id)/files/\(begun.json["file"] as? String ?? "")").json
+        while try await harness.parts.files.workOff() {}
+        return try await harness.call("GET", "/requests/\(id)/files/\(begun.json["file"] as? String ?? "")").json
     }
 
     @Test("ORG-20, ORG-21: a job writes all types into files whose hashes the manifest holds; what is downloaded has that hash")
     func writes() async throws {
-        try await RequestHarness.run { house in
-            let id = try await Self.granted(house, [.heartRate, .glucose], count: 30)
+        try await RequestHarness.run { harness in
+            let id = try await Self.granted(harness, [.heartRate, .glucose], count: 30)
             for format in DataFormat.allCases {
-                let item = try await Self.written(house, id, "{\"format\":\"\(format.rawValue)\"}")
+                let item = try await Self.written(harness, id, "{\"format\":\"\(format.rawValue)\"}")
                 #expect(item["state"] as? String == "done", "\(item)")
                 #expect(item["reminder"] as? String == ResponsibilityNotice.text)
                 let part = try #require((item["parts"] as? [[String: Any]])?.first)
                 #expect(part["values"] as? Int == 60)
                 let job = item["file"] as? String ?? ""
-                let file = try await house.call("GET", "/requests/\(id)/files/\(job)/parts/\(part["name"] as? String ?? "")")
+                let file = try await harness.call("GET", "/requests/\(id)/files/\(job)/parts/\(part["name"] as? String ?? "")")
                 #expect(file.status == 200 && file.body.count == part["bytes"] as? Int)
                 #expect(file.header("data-responsibility") == ResponsibilityNotice.text)
                 #expect(Hex.encode(Digest.sha256([UInt8](file.body))) == part["sha256"] as? String)
-                let sums = try await house.call("GET", "/requests/\(id)/files/\(job)/parts/SHA256SUMS")
+                let sums = try await harness.call("GET", "/requests/\(id)/files/\(job)/parts/SHA256SUMS")
                 #expect(sums.text == "\(part["sha256"] as? String ?? "")  \(part["name"] as? String ?? "")\n")
-                #expect(try await house.call("GET", "/requests/\(id)/files/\(job)/parts/other").status == 404)
+                #expect(try await harness.call("GET", "/requests/\(id)/files/\(job)/parts/other").status == 404)
             }
         }
     }
 
     @Test("X8: a file lacked what was damaged, and neither it nor its manifest said so")
     func damaged() async throws {
-        try await RequestHarness.run { house in
-            let id = try await Self.granted(house, [.heartRate, .glucose], count: 30)
+        try await RequestHarness.run { harness in
+            let id = try await Self.granted(harness, [.heartRate, .glucose], count: 30)
             let from = Timestamp(milliseconds: 1_768_003_200_000)
-            house.world.damage(.glucose, [DamagedPeriod(from: from, to: from + .seconds(9))])
+            harness.world.damage(.glucose, [DamagedPeriod(from: from, to: from + .seconds(9))])
             for format in DataFormat.allCases {
-                let item = try await Self.written(house, id, "{\"format\":\"\(format.rawValue)\"}")
+                let item = try await Self.written(harness, id, "{\"format\":\"\(format.rawValue)\"}")
                 let told = try #require(item["damaged"] as? [[String: String]], "\(item)")
                 #expect(told == [["type": "glucose", "from": from.rfc3339, "to": (from + .seconds(9)).rfc3339]])
                 let part = try #require((item["parts"] as? [[String: Any]])?.last)
-                let file = try await house.call(
+                let file = try await harness.call(
                     "GET", "/requests/\(id)/files/\(item["file"] as? String ?? "")/parts/\(part["name"] as? String ?? "")")
                 #expect(file.text.contains(from.rfc3339) == (format != .csv), "\(format): \(file.text.suffix(400))")
                 if format == .json || format == .fhir { _ = try JSONSerialization.jsonObject(with: file.body) }
@@ -270,14 +270,14 @@ struct DataFileTests {
 
     @Test("G1: what two requests gave is two people's, by page and by file, and names the request alone")
     func twoPatients() async throws {
-        try await RequestHarness.run { house in
+        try await RequestHarness.run { harness in
             var names: [Set<String>] = []
             for _ in 0..<2 {
-                let id = try await Self.granted(house, [.heartRate], count: 3)
-                let page = try await house.call("GET", "/requests/\(id)/data?type=heart-rate&format=fhir")
-                let item = try await Self.written(house, id, "{\"format\":\"fhir\"}")
+                let id = try await Self.granted(harness, [.heartRate], count: 3)
+                let page = try await harness.call("GET", "/requests/\(id)/data?type=heart-rate&format=fhir")
+                let item = try await Self.written(harness, id, "{\"format\":\"fhir\"}")
                 let part = ((item["parts"] as? [[String: Any]])?.first?["name"] as? String) ?? ""
-                let file = try await house.call("GET", "/requests/\(id)/files/\(item["file"] as? String ?? "")/parts/\(part)")
+                let file = try await harness.call("GET", "/requests/\(id)/files/\(item["file"] as? String ?? "")/parts/\(part)")
                 let found = try [page, file].map { answer in
                     #expect(answer.text.contains("{\"system\":\"urn:trackme:request\",\"value\":\"\(id)\"}"))
                     #expect(!answer.text.contains("per_"))
@@ -293,70 +293,70 @@ struct DataFileTests {
 
     @Test("ORG-20: maximum and minimum of a blood pressure are one panel in FHIR")
     func panels() async throws {
-        try await RequestHarness.run { house in
-            let id = try await Self.granted(house, [.bloodPressureMax, .bloodPressureMin], count: 3)
-            let item = try await Self.written(house, id, "{\"format\":\"fhir\"}")
+        try await RequestHarness.run { harness in
+            let id = try await Self.granted(harness, [.bloodPressureMax, .bloodPressureMin], count: 3)
+            let item = try await Self.written(harness, id, "{\"format\":\"fhir\"}")
             let name = ((item["parts"] as? [[String: Any]])?.first?["name"] as? String) ?? ""
-            let file = try await house.call("GET", "/requests/\(id)/files/\(item["file"] as? String ?? "")/parts/\(name)")
+            let file = try await harness.call("GET", "/requests/\(id)/files/\(item["file"] as? String ?? "")/parts/\(name)")
             #expect(file.text.components(separatedBy: "85354-9").count == 4)
         }
     }
 
     @Test("SHR-16: a withdrawal takes written files away; what is not written yet is not written any more")
     func withdraws() async throws {
-        try await RequestHarness.run { house in
-            let id = try await Self.granted(house, [.heartRate], count: 3)
-            let item = try await Self.written(house, id, "{\"format\":\"csv\"}")
+        try await RequestHarness.run { harness in
+            let id = try await Self.granted(harness, [.heartRate], count: 3)
+            let item = try await Self.written(harness, id, "{\"format\":\"csv\"}")
             let path = "/requests/\(id)/files/\(item["file"] as? String ?? "")"
-            let waiting = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"xml\"}")
-            try await house.become(.revoked, id)
-            #expect(try await house.call("GET", path + "/parts/data-0001.csv").problem == "not-entitled")
-            #expect(try await house.call("GET", path).json["state"] as? String == "withdrawn")
-            #expect(try await house.parts.files.workOff() == false)
-            try await house.parts.files.sweep()
-            let left = try FileManager.default.contentsOfDirectory(atPath: house.parts.files.files.folder.path)
+            let waiting = try await harness.call("POST", "/requests/\(id)/files", "{\"format\":\"xml\"}")
+            try await harness.become(.revoked, id)
+            #expect(try await harness.call("GET", path + "/parts/data-0001.csv").problem == "not-entitled")
+            #expect(try await harness.call("GET", path).json["state"] as? String == "withdrawn")
+            #expect(try await harness.parts.files.workOff() == false)
+            try await harness.parts.files.sweep()
+            let left = try FileManager.default.contentsOfDirectory(atPath: harness.parts.files.files.folder.path)
             #expect(left.isEmpty)
-            let other = try await house.call("GET", "/requests/\(id)/files/\(waiting.json["file"] as? String ?? "")")
+            let other = try await harness.call("GET", "/requests/\(id)/files/\(waiting.json["file"] as? String ?? "")")
             #expect(other.json["state"] as? String == "withdrawn")
         }
     }
 
     @Test("SHR-10: where the data cannot be had the job waits, is told to be in preparation, and is written when they can")
     func waits() async throws {
-        try await RequestHarness.run { house in
-            let id = try await Self.granted(house, [.heartRate], count: 3)
-            house.world.silenceIngest(true)
-            let item = try await Self.written(house, id, "{\"format\":\"csv\"}")
+        try await RequestHarness.run { harness in
+            let id = try await Self.granted(harness, [.heartRate], count: 3)
+            harness.world.silenceIngest(true)
+            let item = try await Self.written(harness, id, "{\"format\":\"csv\"}")
             #expect(item["state"] as? String == "open")
             let path = "/requests/\(id)/files/\(item["file"] as? String ?? "")"
-            #expect(try await house.call("GET", path + "/parts/data-0001.csv").problem == "file-not-ready")
-            house.world.silenceIngest(false)
-            #expect(try await house.parts.files.workOff() == false, "not at once")
-            house.world.pass(.seconds(6))
-            #expect(try await house.parts.files.workOff())
-            #expect(try await house.call("GET", path).json["state"] as? String == "done")
+            #expect(try await harness.call("GET", path + "/parts/data-0001.csv").problem == "file-not-ready")
+            harness.world.silenceIngest(false)
+            #expect(try await harness.parts.files.workOff() == false, "not at once")
+            harness.world.pass(.seconds(6))
+            #expect(try await harness.parts.files.workOff())
+            #expect(try await harness.call("GET", path).json["state"] as? String == "done")
         }
     }
 
     @Test("ORG-20: the same asked twice is one job; a day's many are bounded; files expire and can be removed")
     func bounds() async throws {
-        try await RequestHarness.run(environment: ["TRACKME_ORG_FILES_PER_DAY": "2"]) { house in
-            let id = try await Self.granted(house, [.heartRate], count: 3)
-            let first = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}")
-            let again = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}")
+        try await RequestHarness.run(environment: ["TRACKME_ORG_FILES_PER_DAY": "2"]) { harness in
+            let id = try await Self.granted(harness, [.heartRate], count: 3)
+            let first = try await harness.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}")
+            let again = try await harness.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}")
             #expect(first.json["file"] as? String == again.json["file"] as? String)
-            let second = try await Self.written(house, id, "{\"format\":\"xml\"}")
-            let third = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"json\"}")
+            let second = try await Self.written(harness, id, "{\"format\":\"xml\"}")
+            let third = try await harness.call("POST", "/requests/\(id)/files", "{\"format\":\"json\"}")
             #expect(third.problem == "too-many-files" && third.header("retry-after") != nil)
-            #expect(try await house.call("DELETE", "/requests/\(id)/files/\(second["file"] as? String ?? "")").status == 204)
-            house.world.pass(.seconds(25 * 3600))
-            try await house.parts.files.sweep()
-            #expect(try await house.call("GET", "/requests/\(id)/files").items.allSatisfy { $0["state"] as? String == "removed" })
-            #expect(try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"json\"}").status == 202)
+            #expect(try await harness.call("DELETE", "/requests/\(id)/files/\(second["file"] as? String ?? "")").status == 204)
+            harness.world.pass(.seconds(25 * 3600))
+            try await harness.parts.files.sweep()
+            #expect(try await harness.call("GET", "/requests/\(id)/files").items.allSatisfy { $0["state"] as? String == "removed" })
+            #expect(try await harness.call("POST", "/requests/\(id)/files", "{\"format\":\"json\"}").status == 202)
             #expect(
-                try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"json\",\"types\":[\"glucose\"]}").problem
+                try await harness.call("POST", "/requests/\(id)/files", "{\"format\":\"json\",\"types\":[\"glucose\"]}").problem
                     == "not-entitled")
-            #expect(try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"json\",\"from\":\"then\"}").status == 422)
+            #expect(try await harness.call("POST", "/requests/\(id)/files", "{\"format\":\"json\",\"from\":\"then\"}").status == 422)
         }
     }
 

@@ -35,21 +35,21 @@ struct FileTurnsTests {
 
     @Test("SHR-10: a small job of one organisation is written while another's many wait, and not behind all of them")
     func notBehindAll() async throws {
-        try await RequestHarness.run { house in
-            let store = house.opened.store
-            let service = house.parts.files
-            _ = house.world.add(RequestHarness.code)
-            let start = house.world.now - .seconds(10 * 86_400)
-            house.world.put((0..<3).map { Sample(type: .heartRate, at: start + .seconds(Int64($0) * 60), value: 60) })
-            let request = try await house.granted(house.form())
-            let mine = try #require(try await house.stored(request)?.request)
+        try await RequestHarness.run { harness in
+            let store = harness.opened.store
+            let service = harness.parts.files
+            _ = harness.world.add(RequestHarness.code)
+            let start = harness.world.now - .seconds(10 * 86_400)
+            harness.world.put((0..<3).map { Sample(type: .heartRate, at: start + .seconds(Int64($0) * 60), value: 60) })
+            let request = try await harness.granted(harness.form())
+            let mine = try #require(try await harness.stored(request)?.request)
             for format in DataFormat.allCases {
-                #expect(try await house.call("POST", "/requests/\(request)/files", "{\"format\":\"\(format.rawValue)\"}").status == 202)
+                #expect(try await harness.call("POST", "/requests/\(request)/files", "{\"format\":\"\(format.rawValue)\"}").status == 202)
             }
             // Another organisation's, asked for last; its request is gone, which ends it at once.
             let other = DataFileJob(
                 job: .random(), request: mine.id, organisation: .random(), person: try #require(mine.person), state: .open,
-                order: DataFileOrder(format: .csv, types: [.heartRate], from: mine.from, to: mine.to), createdAt: house.world.now,
+                order: DataFileOrder(format: .csv, types: [.heartRate], from: mine.from, to: mine.to), createdAt: harness.world.now,
                 endedAt: nil, parts: [], fault: nil)
             try await store.write { db in try DataFileStore().add(db, other) }
             func open() async throws -> [OrganisationID] {

@@ -57,21 +57,21 @@ struct AuthorisationMatrixTests {
         return (content.examples.first?.text ?? "{}", nil)
     }
 
-    private func call(_ house: MatrixHarness, _ route: Route, _ path: String, _ token: String?) async throws -> HarnessAnswer {
+    private func call(_ harness: MatrixHarness, _ route: Route, _ path: String, _ token: String?) async throws -> HarnessAnswer {
         let (text, form) = body(of: route)
         var headers: [String: String] = [:]
         if let type = route.body?.contents.first?.mediaType { headers["Content-Type"] = type }
-        return try await house.ask(route.method.rawValue, path, token: token, text: text, form: form, headers: headers)
+        return try await harness.ask(route.method.rawValue, path, token: token, text: text, form: form, headers: headers)
     }
 
-    private func routes(_ house: MatrixHarness) -> [Route] {
-        house.parts.server.routes.filter { $0.path.hasPrefix("/thirdparty/v1/") }
+    private func routes(_ harness: MatrixHarness) -> [Route] {
+        harness.parts.server.routes.filter { $0.path.hasPrefix("/thirdparty/v1/") }
     }
 
     @Test("every route of an organisation says in its documentation which right it needs, once")
     func documented() async throws {
-        try await MatrixHarness.run { house in
-            for route in routes(house) {
+        try await MatrixHarness.run { harness in
+            for route in routes(harness) {
                 #expect(RouteNeed(route) != nil, "\(route.method.rawValue) \(route.path)")
                 #expect(route.scopes == [RouteNeed(route)?.right?.rawValue].compactMap { $0 }, "\(route.method.rawValue) \(route.path)")
                 #expect(route.access != .person && route.access != .owner && route.access != .device, "\(route.path)")
@@ -81,17 +81,17 @@ struct AuthorisationMatrixTests {
 
     @Test("ORG-11, ORG-19, ACC-13, ACC-14: every route by everybody: who has the right comes in, nobody else does")
     func everybody() async throws {
-        try await MatrixHarness.run { house in
-            let own = try await house.organisation(.active, named: "own", vatNumber: "00743110157")
-            let other = try await house.organisation(.active, named: "other", vatNumber: "12345678903")
-            let foreign = try await ForeignObjects(house.parts, of: other)
+        try await MatrixHarness.run { harness in
+            let own = try await harness.organisation(.active, named: "own", vatNumber: "00743110157")
+            let other = try await harness.organisation(.active, named: "other", vatNumber: "12345678903")
+            let foreign = try await ForeignObjects(harness.parts, of: other)
             var visitors = [
                 Visitor(name: "nobody", token: nil, rights: [], isMember: false, isClient: false),
                 Visitor(name: "rubbish", token: "rubbish", rights: [], isMember: false, isClient: false),
-                Visitor(name: "person", token: try house.logIns.token(.person), rights: [], isMember: false, isClient: false),
-                Visitor(name: "operator", token: try house.logIns.token(.operator), rights: [], isMember: false, isClient: false),
+                Visitor(name: "person", token: try harness.logIns.token(.person), rights: [], isMember: false, isClient: false),
+                Visitor(name: "operator", token: try harness.logIns.token(.operator), rights: [], isMember: false, isClient: false),
                 Visitor(
-                    name: "stranger", token: try house.logIns.token(.random(), of: own.id), rights: [], isMember: false, isClient: false),
+                    name: "stranger", token: try harness.logIns.token(.random(), of: own.id), rights: [], isMember: false, isClient: false),
             ]
             for (role, member) in own.members {
                 visitors.append(
@@ -101,21 +101,21 @@ struct AuthorisationMatrixTests {
                 visitors.append(
                     Visitor(name: Right.written(rights), token: token, rights: rights, isMember: false, isClient: true))
             }
-            for route in routes(house) {
+            for route in routes(harness) {
                 guard let need = RouteNeed(route) else { continue }
                 for visitor in visitors {
-                    try await check(house, need, foreign.path(route), visitor)
+                    try await check(harness, need, foreign.path(route), visitor)
                 }
             }
         }
     }
 
-    private func check(_ house: MatrixHarness, _ need: RouteNeed, _ path: String, _ visitor: Visitor) async throws {
+    private func check(_ harness: MatrixHarness, _ need: RouteNeed, _ path: String, _ visitor: Visitor) async throws {
         let route = need.route
         let isAdmitted = visitor.isMember || visitor.isClient
         let hasRight = need.right.map(visitor.rights.contains) ?? true
         guard !need.isEndless || !(isAdmitted && hasRight) else { return }
-        let answer = try await call(house, route, path, visitor.token)
+        let answer = try await call(harness, route, path, visitor.token)
         let place: Comment = "\(route.method.rawValue) \(route.path) by \(visitor.name): \(answer.status) \(answer.problem ?? "")"
         switch route.access {
         case .anyone:
@@ -146,20 +146,20 @@ struct AuthorisationMatrixTests {
 
     @Test("ORG-08, ORG-16: an organisation that is not active is refused at every route that asks for a right, its programs too")
     func inactive() async throws {
-        try await MatrixHarness.run { house in
+        try await MatrixHarness.run { harness in
             let states: [(OrganisationState, String, String)] = [
                 (.unconfirmed, "00743110157", "organisation-not-confirmed"),
                 (.awaitingApproval, "12345678903", "organisation-not-approved"),
                 (.suspended, "00000000018", "organisation-suspended"),
             ]
             for (state, number, problem) in states {
-                let organisation = try await house.organisation(state, named: state.rawValue, vatNumber: number)
-                let foreign = try await ForeignObjects(house.parts, of: organisation)
+                let organisation = try await harness.organisation(state, named: state.rawValue, vatNumber: number)
+                let foreign = try await ForeignObjects(harness.parts, of: organisation)
                 let tokens = [organisation.members[.owner]?.token, organisation.client.tokens[Set(Right.allCases)]]
-                for route in routes(house) where route.access == .organisation {
+                for route in routes(harness) where route.access == .organisation {
                     guard let need = RouteNeed(route), need.right != nil else { continue }
                     for token in tokens {
-                        let answer = try await call(house, route, foreign.path(route), token)
+                        let answer = try await call(harness, route, foreign.path(route), token)
                         #expect(answer.status == 403 && answer.problem == problem, "\(route.method.rawValue) \(route.path): \(answer.text)")
                     }
                 }

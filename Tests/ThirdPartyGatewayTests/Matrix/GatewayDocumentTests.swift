@@ -14,8 +14,8 @@ struct GatewayDocumentTests {
     private static let structured: Set = [MediaType.json, MediaType.form]
 
     private func withRoutes(_ body: ([Route]) -> Void) async throws {
-        try await MatrixHarness.run { house in
-            body(house.parts.server.routes.filter { $0.path.hasPrefix("/thirdparty/v1/") })
+        try await MatrixHarness.run { harness in
+            body(harness.parts.server.routes.filter { $0.path.hasPrefix("/thirdparty/v1/") })
         }
     }
 
@@ -47,8 +47,8 @@ struct GatewayDocumentTests {
         "ORG-19, SHR-14: every kind of message to an endpoint stands under webhooks, with an example that fits and the headers that sign it"
     )
     func webhooks() async throws {
-        try await MatrixHarness.run { house in
-            let answer = try await house.ask("GET", "/thirdparty/openapi.json").expect(status: 200)
+        try await MatrixHarness.run { harness in
+            let answer = try await harness.ask("GET", "/thirdparty/openapi.json").expect(status: 200)
             let webhooks = try #require(answer.json["webhooks"] as? [String: [String: [String: Any]]])
             #expect(Set(webhooks.keys) == Set(WebhookEvent.allCases.map(\.rawValue)))
             for (type, item) in webhooks {

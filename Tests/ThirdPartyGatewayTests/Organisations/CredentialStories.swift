@@ -15,8 +15,8 @@ import Testing
 struct CredentialStories {
     private static let endpoint = "/thirdparty/v1/oauth/token"
 
-    private static func token(_ house: OrganisationHarness, _ client: String, _ secret: String) async throws -> HarnessAnswer {
-        try await house.ask(
+    private static func token(_ harness: OrganisationHarness, _ client: String, _ secret: String) async throws -> HarnessAnswer {
+        try await harness.ask(
             "POST", endpoint, form: "grant_type=client_credentials",
             headers: ["Authorization": "Basic " + Base64.encode(Array("\(client):\(secret)".utf8))])
     }
@@ -33,8 +33,8 @@ struct CredentialStories {
             }
             return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
         }
-        try await OrganisationHarness.runFounded { house, founded in
-            let made = try await house.ask(
+        try await OrganisationHarness.runFounded { harness, founded in
+            let made = try await harness.ask(
                 "POST", "/thirdparty/v1/clients", token: founded.token, json: ["name": "nightly", "scopes": ["organisation:manage"]])
             let client = try #require(made.json["client"] as? String)
             let secret = try #require(made.json["secret"] as? String)
@@ -42,24 +42,24 @@ struct CredentialStories {
             let token = "tmat_" + Base64URL.encode(Random.bytes(32))
             let before = Dictionary(uniqueKeysWithValues: CredentialFault.allCases.map { ($0, count($0)) })
             for (id, shown) in [(client, "tmcs_guessed"), (stranger, secret), ("somebody@example.org", "tmcs_guessed")] {
-                #expect(try await Self.token(house, id, shown).status == 401)
+                #expect(try await Self.token(harness, id, shown).status == 401)
             }
-            #expect(try await house.ask("POST", Self.endpoint, form: "grant_type=client_credentials").status == 401)
+            #expect(try await harness.ask("POST", Self.endpoint, form: "grant_type=client_credentials").status == 401)
             for bearer in [token, "eyJhbGciOiJub25lIn0.e30."] {
-                #expect(try await house.ask("GET", "/thirdparty/v1/members", token: bearer).status == 401)
+                #expect(try await harness.ask("GET", "/thirdparty/v1/members", token: bearer).status == 401)
             }
             let expected: [CredentialFault: Int] = [.wrongSecret: 1, .unknownClient: 2, .noClient: 1, .unknownToken: 1, .logInToken: 1]
             for (fault, least) in expected {
                 // Other tests of this process count too.
                 #expect(count(fault) >= (before[fault] ?? 0) + least, "\(fault)")
-                #expect(house.log.lines.filter { $0.contains("credentials were refused") && $0.contains(fault.rawValue) }.count == least)
+                #expect(harness.log.lines.filter { $0.contains("credentials were refused") && $0.contains(fault.rawValue) }.count == least)
             }
-            #expect(house.log.lines.contains { $0.contains("wrong-secret") && $0.contains(client) && $0.contains("requestId") })
+            #expect(harness.log.lines.contains { $0.contains("wrong-secret") && $0.contains(client) && $0.contains("requestId") })
             for shown in ["tmcs_guessed", secret, stranger, "somebody@example.org", token, "eyJhbGciOiJub25lIn0"] {
-                #expect(!house.log.text.contains(shown))
+                #expect(!harness.log.text.contains(shown))
             }
-            try await Self.token(house, client, secret).expect(status: 200)
-            #expect(house.log.lines.filter { $0.contains("credentials were refused") }.count == 6)
+            try await Self.token(harness, client, secret).expect(status: 200)
+            #expect(harness.log.lines.filter { $0.contains("credentials were refused") }.count == 6)
         }
     }
 
@@ -67,8 +67,8 @@ struct CredentialStories {
         "X19: 300 wrong client secrets of one address, at both routes and in both spellings: after a hundred they are 429; the right one gets its token there"
     )
     func guessedSecrets() async throws {
-        try await OrganisationHarness.runFounded { house, founded in
-            let made = try await house.ask(
+        try await OrganisationHarness.runFounded { harness, founded in
+            let made = try await harness.ask(
                 "POST", "/thirdparty/v1/clients", token: founded.token, json: ["name": "nightly", "scopes": ["organisation:manage"]])
             let client = try #require(made.json["client"] as? String)
             let secret = try #require(made.json["secret"] as? String)
@@ -77,12 +77,12 @@ struct CredentialStories {
                 let guess = "tmcs_guess\(number)"
                 let answer =
                     switch number % 3 {
-                    case 0: try await Self.token(house, client, guess)
+                    case 0: try await Self.token(harness, client, guess)
                     case 1:
-                        try await house.ask(
+                        try await harness.ask(
                             "POST", Self.endpoint, form: "grant_type=client_credentials&client_id=\(client)&client_secret=\(guess)")
                     default:
-                        try await house.ask(
+                        try await harness.ask(
                             "POST", "/thirdparty/v1/oauth/revoke", form: "token=a&client_id=\(client)&client_secret=\(guess)")
                     }
                 statuses[answer.status, default: 0] += 1
@@ -93,7 +93,7 @@ struct CredentialStories {
             #expect(statuses.keys.sorted() == [401, 429])
             #expect((100..<200).contains(statuses[401] ?? 0), "a hundred at once, then one a second: \(statuses)")
             // Nobody can guess 256 bits: whoever shares the address with a guesser is not locked out.
-            try await Self.token(house, client, secret).expect(status: 200)
+            try await Self.token(harness, client, secret).expect(status: 200)
         }
     }
 

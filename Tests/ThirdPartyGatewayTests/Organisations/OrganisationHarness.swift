@@ -84,8 +84,8 @@ final class OrganisationHarness: Sendable {
         in folder: URL, environment: [String: String] = [:], consent: TestConsent = TestConsent(), clock: TestClock = TestClock(),
         runsJobs: Bool = true, _ body: (OrganisationHarness) async throws -> Value
     ) async throws -> Value {
-        let house = try await OrganisationHarness(folder, environment, consent, clock, runsJobs: runsJobs)
-        return try await withHarness(house, body) { await $0.stop() }
+        let harness = try await OrganisationHarness(folder, environment, consent, clock, runsJobs: runsJobs)
+        return try await withHarness(harness, body) { await $0.stop() }
     }
 
     static func run<Value>(

@@ -12,9 +12,9 @@ import Testing
 struct AgreedPriceTests {
     @Test("PAY-01: accepted before the form's own answer has come, a request costs what the form agreed to, not what the list says now")
     func quickerThanTheAnswer() async throws {
-        try await MatrixHarness.run { house in
-            let organisation = try await house.organisation(.active, named: "quick", vatNumber: "IT00743110157").id
-            let (now, parts) = (Timestamp.now, house.parts)
+        try await MatrixHarness.run { harness in
+            let organisation = try await harness.organisation(.active, named: "quick", vatNumber: "IT00743110157").id
+            let (now, parts) = (Timestamp.now, harness.parts)
             var dearer = PaymentSamples.prices
             dearer.perRequest = 5000
             let (cheap, dear) = (PaymentSamples.prices, dearer)
@@ -46,9 +46,9 @@ struct AgreedPriceTests {
 
     @Test("PAY-09: a subscription that ran out without a single value costs nothing; one that the third party stopped itself stays due")
     func ranOut() async throws {
-        try await MatrixHarness.run { house in
-            let organisation = try await house.organisation(.active, named: "idle", vatNumber: "IT00743110157").id
-            let (now, parts) = (Timestamp.now, house.parts)
+        try await MatrixHarness.run { harness in
+            let organisation = try await harness.organisation(.active, named: "idle", vatNumber: "IT00743110157").id
+            let (now, parts) = (Timestamp.now, harness.parts)
             let (repository, to) = (parts.payments.repository, now + .seconds(86_400))
             @Sendable func state(_ request: RequestID, _ grant: GrantID, _ status: RequestStatus, at: Timestamp) -> RequestState {
                 RequestState(

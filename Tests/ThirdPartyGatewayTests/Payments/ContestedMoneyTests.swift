@@ -16,88 +16,88 @@ struct ContestedMoneyTests {
     private static let usual = PaymentHarness.start
 
     /// Accepted and paid by the scripted card, whose process is `process1`.
-    private static func paid(_ house: PaymentHarness) async throws -> PayableRequest {
-        try await house.setPrices()
-        let request = try await house.accepted()
-        try await house.pay(request)
-        #expect(try await house.isPaid(request))
+    private static func paid(_ harness: PaymentHarness) async throws -> PayableRequest {
+        try await harness.setPrices()
+        let request = try await harness.accepted()
+        try await harness.pay(request)
+        #expect(try await harness.isPaid(request))
         return request
     }
 
-    private static func deliver(_ request: PayableRequest, _ house: PaymentHarness) async throws {
-        let repository = house.parts.repository
-        try await house.store.write { db in try repository.delivered(db, request.id) }
+    private static func deliver(_ request: PayableRequest, _ harness: PaymentHarness) async throws {
+        let repository = harness.parts.repository
+        try await harness.store.write { db in try repository.delivered(db, request.id) }
     }
 
     /// A bank or the handler has done something, and a notification comes.
-    private static func happens(_ standing: MoneyStatus, to house: PaymentHarness) async throws {
-        house.card.stands(standing, "process1")
-        try await house.parts.jobs.hinted("scripted", "process1")
-        try await house.carryAll()
+    private static func happens(_ standing: MoneyStatus, to harness: PaymentHarness) async throws {
+        harness.card.stands(standing, "process1")
+        try await harness.parts.jobs.hinted("scripted", "process1")
+        try await harness.carryAll()
     }
 
     private static func order(
-        _ house: PaymentHarness, _ request: PayableRequest, _ event: @escaping @Sendable (inout Bill, Timestamp) throws -> [PaymentEffect]
+        _ harness: PaymentHarness, _ request: PayableRequest, _ event: @escaping @Sendable (inout Bill, Timestamp) throws -> [PaymentEffect]
     ) async throws {
-        let (ledger, now) = (house.parts.service.ledger, house.now)
-        let payment = try await house.bill(request).payment
-        _ = try await house.store.write { db in try ledger.change(db, payment, at: now) { try event(&$0, now) } }
-        try await house.carryAll()
+        let (ledger, now) = (harness.parts.service.ledger, harness.now)
+        let payment = try await harness.bill(request).payment
+        _ = try await harness.store.write { db in try ledger.change(db, payment, at: now) { try event(&$0, now) } }
+        try await harness.carryAll()
     }
 
-    private static func attention(_ house: PaymentHarness) async throws -> [PaymentAttention: Int] {
-        let table = house.parts.service.ledger.table
-        return try await house.store.read { db in try table.attention(db) }
+    private static func attention(_ harness: PaymentHarness) async throws -> [PaymentAttention: Int] {
+        let table = harness.parts.service.ledger.table
+        return try await harness.store.read { db in try table.attention(db) }
     }
 
     // MARK: Refunds
 
     @Test("PAY-05: a refund that the handler refuses for good is not asked for again and again: it waits for the operator, who sees it")
     func refusedRefund() async throws {
-        try await PaymentHarness.play { house in
-            let request = try await Self.paid(house)
-            house.card.become(.keeps("charge-not-refundable"))
-            try await house.close(request, as: .revoked)
-            let bill = try await house.bill(request)
+        try await PaymentHarness.play { harness in
+            let request = try await Self.paid(harness)
+            harness.card.become(.keeps("charge-not-refundable"))
+            try await harness.close(request, as: .revoked)
+            let bill = try await harness.bill(request)
             #expect(bill.status == .refundRefused && bill.attention?.what == .refundRefused)
             #expect(bill.attention?.reason == "charge-not-refundable")
-            #expect(try await house.waiting() == 0, "nothing is repeated")
-            #expect(try await Self.attention(house) == [.refundRefused: 1])
-            #expect(try await house.isPaid(request) == false)
-            #expect(try await house.hold(request) == .givenBack)
-            let listed = try await house.parts.service.list(PaymentFilter(needsAttention: true), before: nil, limit: 10).items
+            #expect(try await harness.waiting() == 0, "nothing is repeated")
+            #expect(try await Self.attention(harness) == [.refundRefused: 1])
+            #expect(try await harness.isPaid(request) == false)
+            #expect(try await harness.hold(request) == .givenBack)
+            let listed = try await harness.parts.service.list(PaymentFilter(needsAttention: true), before: nil, limit: 10).items
             #expect(listed.map(\.stored.bill.request) == [request.id])
             // Ordered once more by the operator, and refused once more.
-            let asked = house.card.kinds().filter { $0 == .refund }.count
-            try await Self.order(house, request) { try $0.refundOrdered(at: $1) }
-            #expect(try await house.bill(request).status == .refundRefused)
-            #expect(house.card.kinds().filter { $0 == .refund }.count == asked + 1)
+            let asked = harness.card.kinds().filter { $0 == .refund }.count
+            try await Self.order(harness, request) { try $0.refundOrdered(at: $1) }
+            #expect(try await harness.bill(request).status == .refundRefused)
+            #expect(harness.card.kinds().filter { $0 == .refund }.count == asked + 1)
             // Sent back by hand, which is said once.
-            try await Self.order(house, request) { try $0.sentBack(at: $1) }
-            #expect(try await house.bill(request).status == .refunded)
-            #expect(try await house.mails().last == .paymentRefunded)
-            #expect(try await Self.attention(house).isEmpty)
-            await #expect(throws: PaymentRefusal.nothingToSendBack) { try await Self.order(house, request) { try $0.sentBack(at: $1) } }
+            try await Self.order(harness, request) { try $0.sentBack(at: $1) }
+            #expect(try await harness.bill(request).status == .refunded)
+            #expect(try await harness.mails().last == .paymentRefunded)
+            #expect(try await Self.attention(harness).isEmpty)
+            await #expect(throws: PaymentRefusal.nothingToSendBack) { try await Self.order(harness, request) { try $0.sentBack(at: $1) } }
             // What the handler says of its own refund afterwards does not ask for the money twice.
-            try await Self.happens(.refundRefused(reason: "lost"), to: house)
-            #expect(try await house.bill(request).status == .refunded)
+            try await Self.happens(.refundRefused(reason: "lost"), to: harness)
+            #expect(try await harness.bill(request).status == .refunded)
         }
     }
 
     @Test("PAY-05: a refund that seemed to have arrived and failed later is seen, and comes to its end by the operator's hand")
     func lostRefund() async throws {
-        try await PaymentHarness.play { house in
-            let request = try await Self.paid(house)
-            try await house.close(request, as: .revoked)
-            #expect(try await house.bill(request).status == .refunded && house.card.refunds == 1)
-            try await Self.happens(.refundRefused(reason: "lost-or-stolen-card"), to: house)
-            #expect(try await house.bill(request).status == .refundRefused)
-            #expect(try await Self.attention(house) == [.refundRefused: 1])
+        try await PaymentHarness.play { harness in
+            let request = try await Self.paid(harness)
+            try await harness.close(request, as: .revoked)
+            #expect(try await harness.bill(request).status == .refunded && harness.card.refunds == 1)
+            try await Self.happens(.refundRefused(reason: "lost-or-stolen-card"), to: harness)
+            #expect(try await harness.bill(request).status == .refundRefused)
+            #expect(try await Self.attention(harness) == [.refundRefused: 1])
             // A notification that comes again asks the handler again, and changes nothing.
-            try await Self.happens(.refundRefused(reason: "lost-or-stolen-card"), to: house)
-            try await Self.happens(.refunded, to: house)
-            #expect(try await house.bill(request).status == .refunded)
-            #expect(try await house.invoices().map(\.kind) == [.creditNote, .invoice], "one credit note, however often it went back")
+            try await Self.happens(.refundRefused(reason: "lost-or-stolen-card"), to: harness)
+            try await Self.happens(.refunded, to: harness)
+            #expect(try await harness.bill(request).status == .refunded)
+            #expect(try await harness.invoices().map(\.kind) == [.creditNote, .invoice], "one credit note, however often it went back")
         }
     }
 
@@ -143,96 +143,97 @@ struct ContestedMoneyTests {
 
     @Test("PAY-04: while the payer's bank contests a charge nothing leaves; once it has decided for us it goes on without being paid twice")
     func wonDispute() async throws {
-        try await PaymentHarness.play { house in
-            let request = try await Self.paid(house)
-            try await Self.deliver(request, house)
-            try await Self.happens(.disputed(reason: "fraudulent"), to: house)
-            #expect(try await house.bill(request).status == .disputed)
-            #expect(try await house.mails().last == .paymentDisputed)
-            #expect(try await house.isPaid(request) == false)
-            #expect(try await house.hold(request) == .contested)
-            #expect(try await house.released() == [])
-            #expect(try await Self.attention(house) == [.disputed: 1])
-            #expect(await problemName { try await house.pay(request) } == "payment-over")
-            await #expect(throws: PaymentRefusal.contested) { try await Self.order(house, request) { try $0.refundOrdered(at: $1) } }
+        try await PaymentHarness.play { harness in
+            let request = try await Self.paid(harness)
+            try await Self.deliver(request, harness)
+            try await Self.happens(.disputed(reason: "fraudulent"), to: harness)
+            #expect(try await harness.bill(request).status == .disputed)
+            #expect(try await harness.mails().last == .paymentDisputed)
+            #expect(try await harness.isPaid(request) == false)
+            #expect(try await harness.hold(request) == .contested)
+            #expect(try await harness.released() == [])
+            #expect(try await Self.attention(harness) == [.disputed: 1])
+            #expect(await problemName { try await harness.pay(request) } == "payment-over")
+            await #expect(throws: PaymentRefusal.contested) { try await Self.order(harness, request) { try $0.refundOrdered(at: $1) } }
             // Notifications come again, and in any order: what holds now is asked for.
-            try await Self.happens(.disputed(reason: "fraudulent"), to: house)
-            try await Self.happens(.kept, to: house)
-            #expect(try await house.bill(request).status == .paid)
-            #expect(try await house.released() == [request.id])
-            #expect(house.card.charges == 1 && house.card.refunds == 0)
-            #expect(try await house.invoices().map(\.kind) == [.invoice])
-            #expect(try await Self.attention(house).isEmpty)
+            try await Self.happens(.disputed(reason: "fraudulent"), to: harness)
+            try await Self.happens(.kept, to: harness)
+            #expect(try await harness.bill(request).status == .paid)
+            #expect(try await harness.released() == [request.id])
+            #expect(harness.card.charges == 1 && harness.card.refunds == 0)
+            #expect(try await harness.invoices().map(\.kind) == [.invoice])
+            #expect(try await Self.attention(harness).isEmpty)
         }
     }
 
     @Test("PAY-04, PAY-09: a dispute lost after something was delivered makes the amount due again; before, nothing is owed any more")
     func lostDispute() async throws {
-        try await PaymentHarness.play { house in
-            let request = try await Self.paid(house)
-            try await Self.deliver(request, house)
-            try await Self.happens(.disputed(reason: "fraudulent"), to: house)
-            try await Self.happens(.lost, to: house)
-            #expect(try await house.bill(request).status == .due)
-            #expect(try await house.mails().last == .paymentChargedBack)
-            #expect(try await house.hold(request) == nil)
-            #expect(try await house.released() == [])
-            #expect(try await Self.attention(house) == [.chargedBack: 1])
-            let repository = house.parts.repository
-            #expect(try await house.store.read { db in try repository.outstanding(db, PaymentHarness.organisation) }.map(\.minor) == [622])
-            #expect(try await house.pay(request, by: .paypal).stored.bill.status == .paid)
-            #expect(house.payPal.charges == 1)
-            #expect(try await house.released() == [request.id])
-            #expect(try await house.invoices().map(\.kind) == [.invoice], "the invoice stands")
-            #expect(try await Self.attention(house).isEmpty)
+        try await PaymentHarness.play { harness in
+            let request = try await Self.paid(harness)
+            try await Self.deliver(request, harness)
+            try await Self.happens(.disputed(reason: "fraudulent"), to: harness)
+            try await Self.happens(.lost, to: harness)
+            #expect(try await harness.bill(request).status == .due)
+            #expect(try await harness.mails().last == .paymentChargedBack)
+            #expect(try await harness.hold(request) == nil)
+            #expect(try await harness.released() == [])
+            #expect(try await Self.attention(harness) == [.chargedBack: 1])
+            let repository = harness.parts.repository
+            #expect(
+                try await harness.store.read { db in try repository.outstanding(db, PaymentHarness.organisation) }.map(\.minor) == [622])
+            #expect(try await harness.pay(request, by: .paypal).stored.bill.status == .paid)
+            #expect(harness.payPal.charges == 1)
+            #expect(try await harness.released() == [request.id])
+            #expect(try await harness.invoices().map(\.kind) == [.invoice], "the invoice stands")
+            #expect(try await Self.attention(harness).isEmpty)
             // Given back by the operator, nothing is due again.
-            try await Self.order(house, request) { try $0.refundOrdered(at: $1) }
-            #expect(try await house.bill(request).status == .refunded)
+            try await Self.order(harness, request) { try $0.refundOrdered(at: $1) }
+            #expect(try await harness.bill(request).status == .refunded)
         }
-        try await PaymentHarness.play { house in
-            let request = try await Self.paid(house)
-            try await Self.happens(.lost, to: house)
-            #expect(try await house.bill(request).status == .refunded)
-            #expect(try await house.hold(request) == .givenBack)
-            #expect(try await house.invoices().map(\.kind) == [.creditNote, .invoice])
-            #expect(await problemName { try await house.pay(request) } == "payment-over")
+        try await PaymentHarness.play { harness in
+            let request = try await Self.paid(harness)
+            try await Self.happens(.lost, to: harness)
+            #expect(try await harness.bill(request).status == .refunded)
+            #expect(try await harness.hold(request) == .givenBack)
+            #expect(try await harness.invoices().map(\.kind) == [.creditNote, .invoice])
+            #expect(await problemName { try await harness.pay(request) } == "payment-over")
         }
     }
 
     @Test("PAY-09: what is withdrawn while it is contested goes back whatever the bank decides, and only once")
     func withdrawnWhileContested() async throws {
         for isWon in [true, false] {
-            try await PaymentHarness.play { house in
-                let request = try await Self.paid(house)
-                try await Self.happens(.disputed(reason: "duplicate"), to: house)
-                try await house.close(request, as: .revoked)
-                #expect(try await house.bill(request).status == .disputed && house.card.refunds == 0)
-                house.card.stands(isWon ? .kept : .lost, "process1")
-                try await house.parts.jobs.hinted("scripted", "process1")
-                let jobs = house.parts.jobs
-                let payment = try await house.bill(request).payment
+            try await PaymentHarness.play { harness in
+                let request = try await Self.paid(harness)
+                try await Self.happens(.disputed(reason: "duplicate"), to: harness)
+                try await harness.close(request, as: .revoked)
+                #expect(try await harness.bill(request).status == .disputed && harness.card.refunds == 0)
+                harness.card.stands(isWon ? .kept : .lost, "process1")
+                try await harness.parts.jobs.hinted("scripted", "process1")
+                let jobs = harness.parts.jobs
+                let payment = try await harness.bill(request).payment
                 if isWon {
                     // The review is answered, and the refund that follows is made.
-                    house.card.meanwhile.withLock { $0 = { house.card.stands(nil, "process1") } }
+                    harness.card.meanwhile.withLock { $0 = { harness.card.stands(nil, "process1") } }
                 }
                 try await jobs.settle(payment)
-                #expect(try await house.bill(request).status == .refunded)
-                #expect(house.card.refunds == (isWon ? 1 : 0))
-                #expect(try await house.waiting() == 0)
+                #expect(try await harness.bill(request).status == .refunded)
+                #expect(harness.card.refunds == (isWon ? 1 : 0))
+                #expect(try await harness.waiting() == 0)
             }
         }
     }
 
     @Test("PAY-05: a refund that is refused since the bank contests the charge waits for the bank, not for ever")
     func refundOfContested() async throws {
-        try await PaymentHarness.play { house in
-            let request = try await Self.paid(house)
-            house.card.stands(.disputed(reason: "fraudulent"), "process1")
-            try await house.close(request, as: .revoked)
-            #expect(try await house.bill(request).status == .disputed)
-            #expect(try await house.waiting() == 0)
-            try await Self.happens(.lost, to: house)
-            #expect(try await house.bill(request).status == .refunded, "the payer has the money back, by the bank")
+        try await PaymentHarness.play { harness in
+            let request = try await Self.paid(harness)
+            harness.card.stands(.disputed(reason: "fraudulent"), "process1")
+            try await harness.close(request, as: .revoked)
+            #expect(try await harness.bill(request).status == .disputed)
+            #expect(try await harness.waiting() == 0)
+            try await Self.happens(.lost, to: harness)
+            #expect(try await harness.bill(request).status == .refunded, "the payer has the money back, by the bank")
         }
     }
 
@@ -242,21 +243,21 @@ struct ContestedMoneyTests {
         "PAY-09: a charge of another amount or currency than was asked for pays nothing, goes back and is seen",
         arguments: [Amount(minor: 623, currency: "EUR"), Amount(minor: 100, currency: "EUR"), Amount(minor: 622, currency: "USD")])
     func otherAmount(taken: Amount) async throws {
-        try await PaymentHarness.playAccepted { house, request in
-            house.card.become(.takes(taken))
-            #expect(await problemName { try await house.pay(request) } == "payment-declined")
-            #expect(try await house.isPaid(request) == false)
-            #expect(try await house.released() == [])
-            #expect(try await house.mails() == [.paymentFailed])
-            #expect(try await house.messages().first?.values["reason"] == "amount-differs")
-            try await house.carryAll()
-            let bill = try await house.bill(request)
-            #expect(bill.status == .due && bill.attempts[0].state == .refunded && house.card.refunds == 1)
-            let back = house.card.state.withLock { $0.calls.last { $0.kind == .refund }?.amount }
+        try await PaymentHarness.playAccepted { harness, request in
+            harness.card.become(.takes(taken))
+            #expect(await problemName { try await harness.pay(request) } == "payment-declined")
+            #expect(try await harness.isPaid(request) == false)
+            #expect(try await harness.released() == [])
+            #expect(try await harness.mails() == [.paymentFailed])
+            #expect(try await harness.messages().first?.values["reason"] == "amount-differs")
+            try await harness.carryAll()
+            let bill = try await harness.bill(request)
+            #expect(bill.status == .due && bill.attempts[0].state == .refunded && harness.card.refunds == 1)
+            let back = harness.card.state.withLock { $0.calls.last { $0.kind == .refund }?.amount }
             #expect(back == taken, "what was taken goes back, not what was asked for")
-            house.card.become(.willing)
-            #expect(try await house.pay(request).stored.bill.status == .paid)
-            #expect(try await house.invoices().count == 1)
+            harness.card.become(.willing)
+            #expect(try await harness.pay(request).stored.bill.status == .paid)
+            #expect(try await harness.invoices().count == 1)
         }
     }
 
@@ -278,12 +279,12 @@ struct ContestedMoneyTests {
 
     @Test("PAY-07: what became of each way of paying is remembered with its times, through restarts")
     func history() async throws {
-        try await PaymentHarness.play { house in
-            let request = try await Self.paid(house)
-            house.pass(.seconds(60))
-            try await Self.happens(.disputed(reason: "fraudulent"), to: house)
-            try await house.restart()
-            let marks = try await house.bill(request).attempts[0].marks ?? []
+        try await PaymentHarness.play { harness in
+            let request = try await Self.paid(harness)
+            harness.pass(.seconds(60))
+            try await Self.happens(.disputed(reason: "fraudulent"), to: harness)
+            try await harness.restart()
+            let marks = try await harness.bill(request).attempts[0].marks ?? []
             #expect(marks.map(\.state) == [.opening, .open, .confirming, .succeeded, .disputed])
             #expect(marks.last?.at == PaymentHarness.start + .seconds(60) && marks.last?.reason == "fraudulent")
             #expect(marks.first?.at == PaymentHarness.start)
@@ -292,13 +293,13 @@ struct ContestedMoneyTests {
 
     @Test("PAY-05: a call that was put off by a clock that has been set back since is made all the same")
     func clockSetBack() async throws {
-        try await PaymentHarness.playAccepted { house, request in
-            house.card.become(.losesAnswers)
-            house.pass(.seconds(86_400))
-            try await house.pay(request)
-            house.clock.withLock { $0 = PaymentHarness.start }
-            let (jobs, now) = (house.parts.service.ledger.jobs, house.now)
-            #expect(try await house.store.read { db in try jobs.due(db, at: now, longest: .seconds(300), limit: 10) }.count == 1)
+        try await PaymentHarness.playAccepted { harness, request in
+            harness.card.become(.losesAnswers)
+            harness.pass(.seconds(86_400))
+            try await harness.pay(request)
+            harness.clock.withLock { $0 = PaymentHarness.start }
+            let (jobs, now) = (harness.parts.service.ledger.jobs, harness.now)
+            #expect(try await harness.store.read { db in try jobs.due(db, at: now, longest: .seconds(300), limit: 10) }.count == 1)
         }
     }
 }

@@ -16,57 +16,57 @@ import Testing
 struct LostMoneyTests {
     @Test("PAY-09: a charge that shows only after its process was called off is looked at on a hint, and goes back")
     func chargedAfterCancel() async throws {
-        try await PaymentHarness.playAccepted { house, request in
-            try await house.pay(request, token: nil)
-            try await house.close(request, as: .revoked)
-            #expect(try await house.bill(request).attempts[0].state == .cancelled)
+        try await PaymentHarness.playAccepted { harness, request in
+            try await harness.pay(request, token: nil)
+            try await harness.close(request, as: .revoked)
+            #expect(try await harness.bill(request).attempts[0].state == .cancelled)
             // The handler had taken the charge before it was told, and says so late.
-            house.card.payerPays("process1")
-            try await house.parts.jobs.hinted("scripted", "process1")
-            try await house.parts.jobs.hinted("scripted", "process99")
-            try await house.carryAll()
-            let bill = try await house.bill(request)
+            harness.card.payerPays("process1")
+            try await harness.parts.jobs.hinted("scripted", "process1")
+            try await harness.parts.jobs.hinted("scripted", "process99")
+            try await harness.carryAll()
+            let bill = try await harness.bill(request)
             #expect(bill.status == .void && bill.attempts[0].state == .refunded)
-            #expect(house.card.charges == 1 && house.card.refunds == 1)
+            #expect(harness.card.charges == 1 && harness.card.refunds == 1)
             // Where nothing was charged, the hint changes nothing.
-            let other = try await house.request()
-            try await house.close(other, as: .declined)
-            let before = try await house.bill(other)
-            try await house.parts.jobs.hinted("scripted", "process2")
-            try await house.carryAll()
-            #expect(try await house.bill(other) == before)
-            #expect(try await house.waiting() == 0)
+            let other = try await harness.request()
+            try await harness.close(other, as: .declined)
+            let before = try await harness.bill(other)
+            try await harness.parts.jobs.hinted("scripted", "process2")
+            try await harness.carryAll()
+            #expect(try await harness.bill(other) == before)
+            #expect(try await harness.waiting() == 0)
         }
     }
 
     @Test("PAY-09: a request withdrawn while its charge is on its way is not called off at the same time: the charge is known first")
     func oneAfterTheOther() async throws {
-        try await PaymentHarness.playAccepted { house, request in
-            let payment = try await house.bill(request).payment
-            let (store, parts, now) = (house.store, house.parts, house.now)
+        try await PaymentHarness.playAccepted { harness, request in
+            let payment = try await harness.bill(request).payment
+            let (store, parts, now) = (harness.store, harness.parts, harness.now)
             let ledger = parts.service.ledger
             _ = try await store.write { db in
                 try ledger.change(db, payment, token: "pm_token", at: now) { try $0.confirm(1, at: now) }
             }
             let seen = Seen()
-            house.card.meanwhile.withLock {
+            harness.card.meanwhile.withLock {
                 $0 = {
                     // The charge is made; its answer is on its way.
                     try? await store.write { db in try parts.repository.closed(db, request.id, as: .revoked) }
                     seen.running.withLock { $0 = Task { try await parts.jobs.run() } }
-                    for _ in 0..<50 { _ = try? await house.bill(request) }
-                    seen.kinds.withLock { $0 = house.card.kinds() }
+                    for _ in 0..<50 { _ = try? await harness.bill(request) }
+                    seen.kinds.withLock { $0 = harness.card.kinds() }
                 }
             }
             try await parts.jobs.settle(payment)
-            try await eventually("the charge goes back") { house.card.refunds == 1 }
-            try await eventually("nothing waits") { try await house.waiting() == 0 }
+            try await eventually("the charge goes back") { harness.card.refunds == 1 }
+            try await eventually("nothing waits") { try await harness.waiting() == 0 }
             let running = seen.running.withLock { $0 }
             running?.cancel()
             _ = await running?.result
             #expect(seen.kinds.withLock { $0 } == [.open, .confirm])
-            #expect(house.card.kinds() == [.open, .confirm, .refund])
-            #expect(try await house.bill(request).status == .void && house.card.charges == 1)
+            #expect(harness.card.kinds() == [.open, .confirm, .refund])
+            #expect(try await harness.bill(request).status == .void && harness.card.charges == 1)
         }
     }
 

@@ -11,7 +11,7 @@ import Testing
 
 @testable import ThirdPartyGateway
 
-/// The routes of a house behind a real server; a token is an organisation's id with its rights.
+/// The routes of a harness behind a real server; a token is an organisation's id with its rights.
 private struct Door: Sendable {
     let port: Int
     private let sender: HTTPSender
@@ -19,12 +19,13 @@ private struct Door: Sendable {
     static func play(
         _ environment: [String: String] = [:], _ body: (PaymentHarness, Door) async throws -> Void
     ) async throws {
-        try await PaymentHarness.play(environment) { house in
+        try await PaymentHarness.play(environment) { harness in
             let server = HTTPServer(
-                .init(title: "Payments", version: "1", summary: "For tests.", prefix: "thirdparty"), routes: house.parts.routes, port: 0,
+                .init(title: "Payments", version: "1", summary: "For tests.", prefix: "thirdparty"), routes: harness.parts.routes, port: 0,
                 health: Health(missing: { [] }, metrics: { "" }), authenticate: Self.authenticate, logger: PaymentHarness.quiet)
             let running = Running([server])
-            try await withHarness(Door(port: await server.boundPort), { door in try await body(house, door) }) { _ in await running.stop() }
+            try await withHarness(Door(port: await server.boundPort), { door in try await body(harness, door) }) { _ in await running.stop()
+            }
         }
     }
 
@@ -64,10 +65,10 @@ extension JSONTree {
 struct PaymentDoorTests {
     @Test("PAY-01: prices and quotes are shown before anybody commits; wrong fields are named")
     func quotes() async throws {
-        try await Door.play { house, door in
+        try await Door.play { harness, door in
             let free = try await door.call("GET", "/thirdparty/v1/prices", as: nil)
             #expect(free.status == 200 && free.body["version"].integer == 0)
-            try await house.setPrices()
+            try await harness.setPrices()
             let prices = try await door.call("GET", "/thirdparty/v1/prices", as: nil)
             #expect(prices.body["version"].integer == 1 && prices.body["prices"]["perRequest"].integer == 500)
             #expect(try await door.call("GET", "/thirdparty/v1/prices?version=7", as: nil).status == 404)
@@ -92,13 +93,13 @@ struct PaymentDoorTests {
 
     @Test("PAY-06, ORG-14: the form presets the preferred method until another one is begun, and pays by it where none is named")
     func preset() async throws {
-        try await Door.play { house, door in
-            try await house.setPrices()
-            let request = try await house.request()
-            let path = "/thirdparty/v1/payments/\(try await house.bill(request).payment)"
+        try await Door.play { harness, door in
+            try await harness.setPrices()
+            let request = try await harness.request()
+            let path = "/thirdparty/v1/payments/\(try await harness.bill(request).payment)"
             #expect(try await door.call("GET", path).body["preset"] == .null, "nobody is shown how to pay before it is due")
             #expect(try await door.call("POST", path + "/attempts", "{}").body.problem == "payment-not-due")
-            try await house.accept(request)
+            try await harness.accept(request)
             #expect(try await door.call("GET", path).body["preset"].text == "card")
             #expect(try await door.call("POST", path + "/attempts", #"{"method":"paypal"}"#).status == 200)
             #expect(try await door.call("GET", path).body["preset"].text == "paypal", "what was begun keeps its method")
@@ -107,29 +108,29 @@ struct PaymentDoorTests {
             #expect(paid.body["status"].text == "paid" && paid.body["attempt"]["method"].text == "card", "\(paid.text)")
             #expect(paid.body["preset"] == .null)
             #expect(try await door.call("POST", path + "/attempts", "{}").body["status"].text == "paid", "nobody pays twice")
-            #expect(house.card.charges == 1)
+            #expect(harness.card.charges == 1)
         }
     }
 
     @Test("PAY-03, PAY-05, PAY-07: what is open is listed, paid by a token, and listed as made")
     func paying() async throws {
-        try await Door.play { house, door in
-            try await house.setPrices()
-            let (first, second) = (try await house.request(), try await house.request())
-            try await house.accept(first)
+        try await Door.play { harness, door in
+            try await harness.setPrices()
+            let (first, second) = (try await harness.request(), try await harness.request())
+            try await harness.accept(first)
             let list = try await door.call("GET", "/thirdparty/v1/payments?show=open")
             #expect(list.body["items"].items.map { $0["request"].text } == ["\(second.id)", "\(first.id)"])
             #expect(list.body["items"].items.map { $0["status"].text } == ["not-due", "due"])
             #expect(list.body["items"].items[0]["step"] == .null, "nobody is shown how to pay before it is due")
-            let path = "/thirdparty/v1/payments/\(try await house.bill(first).payment)"
+            let path = "/thirdparty/v1/payments/\(try await harness.bill(first).payment)"
             #expect(try await door.call("POST", path + "/attempts", #"{"method":"card","paymentMethod":"4242 4242"}"#).status == 422)
             let form = try await door.call("POST", path + "/attempts", #"{"method":"card"}"#)
             #expect(form.status == 200 && form.body["step"]["clientSecret"].text == "process1_secret")
-            house.card.become(.declines("card-declined"))
+            harness.card.become(.declines("card-declined"))
             let declined = try await door.call("POST", path + "/attempts", #"{"method":"card","paymentMethod":"pm_bad"}"#)
             #expect(declined.status == 402 && declined.body.problem == "payment-declined")
             #expect(declined.body["detail"].text?.contains("card-declined") == true)
-            house.card.become(.willing)
+            harness.card.become(.willing)
             let paid = try await door.call("POST", path + "/attempts", #"{"method":"card","paymentMethod":"pm_good"}"#)
             #expect(paid.status == 200 && paid.body["status"].text == "paid" && paid.body["invoice"].text == "2026-000001")
             let made = try await door.call("GET", "/thirdparty/v1/payments?show=made&request=\(first.id)&limit=1")
@@ -144,36 +145,36 @@ struct PaymentDoorTests {
 
     @Test("PAY-05: what is tried too early, too late, by a method that is not there or while the handler is away is told so")
     func refusals() async throws {
-        try await Door.play { house, door in
-            try await house.setPrices()
-            let request = try await house.request()
-            let path = "/thirdparty/v1/payments/\(try await house.bill(request).payment)/attempts"
+        try await Door.play { harness, door in
+            try await harness.setPrices()
+            let request = try await harness.request()
+            let path = "/thirdparty/v1/payments/\(try await harness.bill(request).payment)/attempts"
             #expect(try await door.call("POST", path, #"{"method":"card"}"#).body.problem == "payment-not-due")
-            try await house.accept(request)
-            house.payPal.become(.away)
+            try await harness.accept(request)
+            harness.payPal.become(.away)
             let away = try await door.call("POST", path, #"{"method":"paypal"}"#)
             #expect(away.status == 503 && away.body.problem == "payment-handler-unreachable")
             let off = try await door.call("DELETE", path)
             #expect(off.status == 200 && off.body["attempt"]["state"].text == "cancelled" && off.body["status"].text == "due")
             let transfer = try await door.call("POST", path, #"{"method":"bank-transfer"}"#)
             #expect(transfer.body["step"]["iban"].text?.hasPrefix("IT60") == true)
-            try await house.close(request, as: .revoked)
+            try await harness.close(request, as: .revoked)
             #expect(try await door.call("POST", path, #"{"method":"card"}"#).body.problem == "payment-over")
             #expect(try await door.call("POST", path, #"{"method":"cash"}"#).status == 422)
         }
-        try await Door.play(["TRACKME_PAY_BANK_IBAN": ""]) { house, door in
-            try await house.setPrices()
-            let request = try await house.accepted()
-            #expect(house.parts.repository.ledger.providers.methods.count == 3)
+        try await Door.play(["TRACKME_PAY_BANK_IBAN": ""]) { harness, door in
+            try await harness.setPrices()
+            let request = try await harness.accepted()
+            #expect(harness.parts.repository.ledger.providers.methods.count == 3)
         }
     }
 
     @Test("PAY-06, PAY-08: an invoice is read as JSON and printed as a page; nothing of it is shown to others")
     func invoices() async throws {
-        try await Door.play { house, door in
-            try await house.setPrices()
-            let request = try await house.accepted()
-            let payment = try await house.pay(request).stored.bill.payment
+        try await Door.play { harness, door in
+            try await harness.setPrices()
+            let request = try await harness.accepted()
+            let payment = try await harness.pay(request).stored.bill.payment
             let list = try await door.call("GET", "/thirdparty/v1/invoices")
             #expect(list.body["items"].items.map { $0["invoice"].text } == ["2026-000001"])
             let json = try await door.call("GET", "/thirdparty/v1/invoices/2026-000001")
@@ -203,10 +204,10 @@ struct PaymentDoorTests {
 
     @Test("PAY-09: Stripe's notifications are taken only with their signature, and PayPal's are only a hint")
     func notifications() async throws {
-        try await Door.play { house, door in
+        try await Door.play { harness, door in
             let event = #"{"type":"payment_intent.succeeded","data":{"object":{"id":"process1","status":"succeeded"}}}"#
             let path = "/thirdparty/v1/providers/stripe/events"
-            // No secret is set in this house: nothing can be believed.
+            // No secret is set in this harness: nothing can be believed.
             let signed = [(name: StripeSignature.header, value: "t=1,v1=00")]
             let refused = try await door.call("POST", path, as: nil, event, headers: signed)
             #expect(refused.status == 400 && refused.body.problem == "signature-refused")
@@ -214,29 +215,29 @@ struct PaymentDoorTests {
             let hint = #"{"event_type":"CHECKOUT.ORDER.APPROVED","resource":{"id":"unknown"}}"#
             #expect(try await door.call("POST", "/thirdparty/v1/providers/paypal/events", as: nil, hint).status == 204)
             #expect(try await door.call("POST", "/thirdparty/v1/providers/paypal/events", as: nil, "[]").status == 204)
-            #expect(try await house.waiting() == 0)
+            #expect(try await harness.waiting() == 0)
         }
     }
 
     @Test("PAY-09: a notification with the right signature pays, and again changes nothing")
     func signedNotification() async throws {
-        try await PaymentHarness.playAccepted { house, request in
-            try await house.pay(request, token: nil)
+        try await PaymentHarness.playAccepted { harness, request in
+            try await harness.pay(request, token: nil)
             let text = """
                 {"type":"payment_intent.succeeded","data":{"object":{"id":"process1","status":"succeeded","amount_received":622,
                 "currency":"eur"}}}
                 """
             let event = try #require(StripeEvent(Array(text.utf8)))
             let word = try #require(event.word)
-            for _ in 0..<2 { try await house.parts.jobs.told("scripted", event.reference, word) }
-            #expect(try await house.isPaid(request))
-            #expect(try await house.invoices().count == 1)
+            for _ in 0..<2 { try await harness.parts.jobs.told("scripted", event.reference, word) }
+            #expect(try await harness.isPaid(request))
+            #expect(try await harness.invoices().count == 1)
         }
     }
 
     @Test("PAY-05: a payer who comes back from PayPal finds a page, not a door that asks for a token; nothing of a payment is shown there")
     func backFromPayPal() async throws {
-        try await Door.play { house, door in
+        try await Door.play { harness, door in
             let path = ProviderRoutes.payPalReturn
             let back = try await door.call("GET", "\(path)?token=5O190127TN364715T&PayerID=QYR5Z8XDVJNXQ", as: nil)
             #expect(back.status == 200 && back.text.contains("Back from PayPal") && !back.text.contains("5O190127TN364715T"))
@@ -244,18 +245,18 @@ struct PaymentDoorTests {
             #expect(italian.status == 200 && italian.text.contains("Ritorno da PayPal"))
             let cancelled = try await door.call("GET", "\(path)?cancelled=1&token=5O190127TN364715T", as: nil)
             #expect(cancelled.status == 200 && cancelled.text.contains("Nothing was paid"))
-            #expect(try await house.waiting() == 0, "what nobody here has begun is not asked for")
+            #expect(try await harness.waiting() == 0, "what nobody here has begun is not asked for")
         }
     }
 
     @Test("prices, payments and invoices are described: every route has an answer and says which right it needs")
     func described() async throws {
-        try await PaymentHarness.play { house in
-            for route in house.parts.routes where route.access == .organisation {
+        try await PaymentHarness.play { harness in
+            for route in harness.parts.routes where route.access == .organisation {
                 #expect(route.description.contains("Needs `payments:"), "\(route.path)")
             }
             #expect(
-                house.parts.routes.filter { $0.access == .anyone }.map(\.path).sorted() == [
+                harness.parts.routes.filter { $0.access == .anyone }.map(\.path).sorted() == [
                     "/thirdparty/v1/prices", "/thirdparty/v1/providers/paypal/events", "/thirdparty/v1/providers/paypal/return",
                     "/thirdparty/v1/providers/stripe/events", "/thirdparty/v1/quotes",
                 ])

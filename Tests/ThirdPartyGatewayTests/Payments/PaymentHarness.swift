@@ -144,7 +144,7 @@ final class PaymentHarness: Sendable {
     private let current = Mutex<(stores: GatewayStores, parts: PaymentModule)?>(nil)
 
     private var open: (stores: GatewayStores, parts: PaymentModule) {
-        guard let open = current.withLock({ $0 }) else { preconditionFailure("the house is open from its beginning") }
+        guard let open = current.withLock({ $0 }) else { preconditionFailure("the harness is open from its beginning") }
         return open
     }
 

@@ -12,13 +12,13 @@ import Testing
 @Suite("The operator and money")
 struct PaymentQuestionTests {
     private static func play(_ body: (PaymentHarness, BusClient) async throws -> Void) async throws {
-        try await PaymentHarness.play { house in
-            var methods = Methods(memory: house.answers)
-            house.parts.register(in: &methods)
-            try await house.runtime.answer(methods)
-            let trackme = try house.runtime(of: .trackme)
+        try await PaymentHarness.play { harness in
+            var methods = Methods(memory: harness.answers)
+            harness.parts.register(in: &methods)
+            try await harness.runtime.answer(methods)
+            let trackme = try harness.runtime(of: .trackme)
             do {
-                try await body(house, trackme.client(of: .thirdPartyGateway))
+                try await body(harness, trackme.client(of: .thirdPartyGateway))
             } catch {
                 await trackme.bus.shutdown()
                 throw error
@@ -43,13 +43,13 @@ struct PaymentQuestionTests {
 
     @Test("PAY-06: a transfer that has come in is marked by the operator, once; what is given back is said once")
     func transfers() async throws {
-        try await Self.play { house, trackme in
-            try await house.setPrices()
-            let request = try await house.request()
-            let payment = try await house.bill(request).payment
+        try await Self.play { harness, trackme in
+            try await harness.setPrices()
+            let request = try await harness.request()
+            let payment = try await harness.bill(request).payment
             #expect(await failure { _ = try await trackme.ask(MarkPaid(payment: payment), deadline: .seconds(20)) }?.code == .conflict)
             #expect(await failure { _ = try await trackme.ask(MarkPaid(payment: .random()), deadline: .seconds(20)) }?.code == .notFound)
-            try await house.accept(request)
+            try await harness.accept(request)
             // The card's process of the submission is called off first.
             #expect(await failure { _ = try await trackme.ask(MarkPaid(payment: payment), deadline: .seconds(20)) }?.code == .conflict)
             let paid = try await trackme.ask(MarkPaid(payment: payment), deadline: .seconds(20))
@@ -63,9 +63,9 @@ struct PaymentQuestionTests {
             for _ in 0..<2 {
                 #expect(try await trackme.ask(RefundPayment(payment: payment), deadline: .seconds(20)).status == .refunded)
             }
-            #expect(try await house.isPaid(request) == false)
-            #expect(try await house.invoices().map(\.kind) == [.creditNote, .invoice])
-            #expect(house.card.charges == 0)
+            #expect(try await harness.isPaid(request) == false)
+            #expect(try await harness.invoices().map(\.kind) == [.creditNote, .invoice])
+            #expect(harness.card.charges == 0)
         }
     }
 }

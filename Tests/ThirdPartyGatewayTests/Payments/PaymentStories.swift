@@ -15,51 +15,51 @@ import Testing
 struct PaymentStories {
     @Test("PAY-02, PAY-03, PAY-04: a process at submission, due at acceptance, data only once paid, receipt and invoice")
     func life() async throws {
-        try await PaymentHarness.playWithPrices { house in
-            let request = try await house.request()
-            #expect(house.card.kinds() == [.open] && house.card.charges == 0)
-            #expect(try await house.bill(request).isFeasible == true)
-            #expect(await problemName { try await house.pay(request) } == "payment-not-due")
-            try await house.accept(request)
-            #expect(try await house.isPaid(request) == false && house.card.charges == 0)
-            let shown = try await house.pay(request)
+        try await PaymentHarness.playWithPrices { harness in
+            let request = try await harness.request()
+            #expect(harness.card.kinds() == [.open] && harness.card.charges == 0)
+            #expect(try await harness.bill(request).isFeasible == true)
+            #expect(await problemName { try await harness.pay(request) } == "payment-not-due")
+            try await harness.accept(request)
+            #expect(try await harness.isPaid(request) == false && harness.card.charges == 0)
+            let shown = try await harness.pay(request)
             #expect(shown.stored.bill.status == .paid && shown.invoice == InvoiceNumber(year: 2026, number: 1))
-            #expect(try await house.isPaid(request) && house.card.charges == 1)
-            #expect(try await house.released() == [request.id])
-            #expect(try await house.mails() == [.paymentReceived])
-            #expect(try await house.messages().first?.values["amount"] == "6.22 EUR")
+            #expect(try await harness.isPaid(request) && harness.card.charges == 1)
+            #expect(try await harness.released() == [request.id])
+            #expect(try await harness.mails() == [.paymentReceived])
+            #expect(try await harness.messages().first?.values["amount"] == "6.22 EUR")
             // Paying again pays nothing.
-            #expect(try await house.pay(request).stored.bill.status == .paid)
-            #expect(house.card.charges == 1)
-            #expect(try await house.mails() == [.paymentReceived])
-            let invoice = try await house.invoices()
+            #expect(try await harness.pay(request).stored.bill.status == .paid)
+            #expect(harness.card.charges == 1)
+            #expect(try await harness.mails() == [.paymentReceived])
+            let invoice = try await harness.invoices()
             #expect(invoice.count == 1 && invoice[0].content.buyer.name == "Cardiolab" && invoice[0].content.quote.perPerson.minor == 622)
         }
     }
 
     @Test("CON-25: what costs nothing is paid with its acceptance, without a handler and without an invoice")
     func free() async throws {
-        try await PaymentHarness.play { house in
-            let request = try await house.request()
-            #expect(try await house.isPaid(request) == false)
-            try await house.accept(request)
-            #expect(try await house.isPaid(request))
-            #expect(try await house.released() == [request.id])
-            #expect(house.card.kinds().isEmpty)
-            #expect(try await house.mails().isEmpty)
-            #expect(try await house.invoices().isEmpty)
+        try await PaymentHarness.play { harness in
+            let request = try await harness.request()
+            #expect(try await harness.isPaid(request) == false)
+            try await harness.accept(request)
+            #expect(try await harness.isPaid(request))
+            #expect(try await harness.released() == [request.id])
+            #expect(harness.card.kinds().isEmpty)
+            #expect(try await harness.mails().isEmpty)
+            #expect(try await harness.invoices().isEmpty)
         }
     }
 
     @Test("PAY-02: not feasible is told, the request goes on, and another method can be taken")
     func notFeasible() async throws {
-        try await PaymentHarness.playWithPrices { house in
-            house.card.become(.refusesToOpen("amount-too-small"))
-            let request = try await house.request()
-            #expect(try await house.bill(request).isFeasible == false)
-            #expect(try await house.mails() == [.paymentNotFeasible])
-            try await house.accept(request)
-            let shown = try await house.pay(request, by: .bankTransfer, token: nil)
+        try await PaymentHarness.playWithPrices { harness in
+            harness.card.become(.refusesToOpen("amount-too-small"))
+            let request = try await harness.request()
+            #expect(try await harness.bill(request).isFeasible == false)
+            #expect(try await harness.mails() == [.paymentNotFeasible])
+            try await harness.accept(request)
+            let shown = try await harness.pay(request, by: .bankTransfer, token: nil)
             #expect(shown.stored.bill.status == .due)
             let step = try #require(shown.stored.bill.live?.step)
             #expect(step.iban?.hasPrefix("IT60") == true && step.transferReference == BankTransfer.reference(shown.stored.bill.payment))
@@ -68,158 +68,158 @@ struct PaymentStories {
 
     @Test("PAY-05: a declined charge says why and costs nothing; another card or method is taken")
     func declined() async throws {
-        try await PaymentHarness.playAccepted { house, request in
-            house.card.become(.declines("insufficient-funds"))
-            #expect(await problemName { try await house.pay(request) } == "payment-declined")
-            #expect(try await house.messages().last?.values["reason"] == "insufficient-funds")
-            #expect(try await house.bill(request).status == .due && house.card.charges == 0)
-            house.card.become(.willing)
-            #expect(try await house.pay(request).stored.bill.status == .paid)
-            #expect(house.card.charges == 1)
+        try await PaymentHarness.playAccepted { harness, request in
+            harness.card.become(.declines("insufficient-funds"))
+            #expect(await problemName { try await harness.pay(request) } == "payment-declined")
+            #expect(try await harness.messages().last?.values["reason"] == "insufficient-funds")
+            #expect(try await harness.bill(request).status == .due && harness.card.charges == 0)
+            harness.card.become(.willing)
+            #expect(try await harness.pay(request).stored.bill.status == .paid)
+            #expect(harness.card.charges == 1)
         }
     }
 
     @Test("PAY-05, NFR-20: a handler that cannot be reached leaves the amount due, with another try or another method")
     func unreachable() async throws {
-        try await PaymentHarness.playWithPrices { house in
-            house.card.become(.away)
-            let request = try await house.accepted()
-            #expect(await problemName { try await house.pay(request) } == "payment-handler-unreachable")
-            #expect(try await house.bill(request).status == .due)
+        try await PaymentHarness.playWithPrices { harness in
+            harness.card.become(.away)
+            let request = try await harness.accepted()
+            #expect(await problemName { try await harness.pay(request) } == "payment-handler-unreachable")
+            #expect(try await harness.bill(request).status == .due)
             // The same way once it is back…
-            house.card.become(.willing)
-            #expect(try await house.pay(request).stored.bill.status == .paid && house.card.charges == 1)
+            harness.card.become(.willing)
+            #expect(try await harness.pay(request).stored.bill.status == .paid && harness.card.charges == 1)
             // … or another one while it is away.
-            house.card.become(.away)
-            let second = try await house.accepted()
-            #expect(try await house.pay(second, by: .paypal).stored.bill.status == .paid)
-            #expect(house.payPal.charges == 1)
+            harness.card.become(.away)
+            let second = try await harness.accepted()
+            #expect(try await harness.pay(second, by: .paypal).stored.bill.status == .paid)
+            #expect(harness.payPal.charges == 1)
         }
     }
 
     @Test("PAY-09: the gateway is killed between the call and its answer: the amount is charged once")
     func killed() async throws {
-        try await PaymentHarness.playAccepted { house, request in
-            let store = house.store
+        try await PaymentHarness.playAccepted { harness, request in
+            let store = harness.store
             // The handler has charged; nothing more reaches the disk of the process that asked for it.
-            house.card.meanwhile.withLock { $0 = nil }
-            let payment = try await house.bill(request).payment
-            let ledger = house.parts.service.ledger
-            let now = house.now
+            harness.card.meanwhile.withLock { $0 = nil }
+            let payment = try await harness.bill(request).payment
+            let ledger = harness.parts.service.ledger
+            let now = harness.now
             _ = try await store.write { db in
                 try ledger.change(db, payment, token: "pm_token", at: now) { try $0.confirm(1, at: now) }
             }
-            house.card.meanwhile.withLock { $0 = { await store.close() } }
-            await #expect(throws: (any Error).self) { try await house.parts.jobs.settle(payment) }
-            #expect(house.card.charges == 1)
-            try await house.restart()
-            #expect(try await house.isPaid(request) == false)
-            try await house.parts.jobs.settle(payment)
-            #expect(try await house.isPaid(request) && house.card.charges == 1)
-            let confirmations = house.card.state.withLock { $0.calls.filter { $0.kind == .confirm } }
+            harness.card.meanwhile.withLock { $0 = { await store.close() } }
+            await #expect(throws: (any Error).self) { try await harness.parts.jobs.settle(payment) }
+            #expect(harness.card.charges == 1)
+            try await harness.restart()
+            #expect(try await harness.isPaid(request) == false)
+            try await harness.parts.jobs.settle(payment)
+            #expect(try await harness.isPaid(request) && harness.card.charges == 1)
+            let confirmations = harness.card.state.withLock { $0.calls.filter { $0.kind == .confirm } }
             #expect(confirmations.count == 2 && Set(confirmations.map(\.key)).count == 1 && confirmations[1].token == "pm_token")
-            #expect(try await house.waiting() == 0)
-            #expect(try await house.released() == [request.id])
+            #expect(try await harness.waiting() == 0)
+            #expect(try await harness.released() == [request.id])
         }
     }
 
     @Test("PAY-09: answers that are lost are asked for again under the same key, with growing pauses")
     func lostAnswers() async throws {
-        try await PaymentHarness.playAccepted { house, request in
-            house.card.become(.losesAnswers)
-            let shown = try await house.pay(request)
+        try await PaymentHarness.playAccepted { harness, request in
+            harness.card.become(.losesAnswers)
+            let shown = try await harness.pay(request)
             #expect(shown.stored.bill.live?.state == .confirming && shown.stored.bill.status == .due)
-            #expect(await problemName { try await house.pay(request, by: .paypal) } == "payment-under-way")
-            house.card.become(.willing)
-            let jobs = house.parts.service.ledger.jobs
-            let (at, later) = (house.now, house.now + .seconds(600))
-            #expect(try await house.store.read { db in try jobs.due(db, at: at, longest: .seconds(300), limit: 10) }.isEmpty)
-            #expect(try await house.store.read { db in try jobs.due(db, at: later, longest: .seconds(300), limit: 10) }.count == 1)
-            try await house.carryAll()
-            #expect(try await house.isPaid(request) && house.card.charges == 1)
+            #expect(await problemName { try await harness.pay(request, by: .paypal) } == "payment-under-way")
+            harness.card.become(.willing)
+            let jobs = harness.parts.service.ledger.jobs
+            let (at, later) = (harness.now, harness.now + .seconds(600))
+            #expect(try await harness.store.read { db in try jobs.due(db, at: at, longest: .seconds(300), limit: 10) }.isEmpty)
+            #expect(try await harness.store.read { db in try jobs.due(db, at: later, longest: .seconds(300), limit: 10) }.count == 1)
+            try await harness.carryAll()
+            #expect(try await harness.isPaid(request) && harness.card.charges == 1)
         }
     }
 
     @Test("PAY-09: a notification that comes again, late or for nobody has no effect")
     func notifications() async throws {
-        try await PaymentHarness.playAccepted { house, request in
-            let shown = try await house.pay(request, token: nil)
+        try await PaymentHarness.playAccepted { harness, request in
+            let shown = try await harness.pay(request, token: nil)
             #expect(shown.stored.bill.status == .due && shown.stored.bill.live?.step?.clientSecret == "process1_secret")
-            house.card.payerPays("process1")
-            for _ in 0..<3 { try await house.parts.jobs.told("scripted", "process1", .succeeded(charge: "c")) }
-            try await house.parts.jobs.told("scripted", "process1", .declined(reason: "late"))
-            try await house.parts.jobs.told("scripted", "process99", .succeeded(charge: "c"))
-            try await house.parts.jobs.told("other", "process1", .ended(reason: "x"))
-            #expect(try await house.isPaid(request))
-            #expect(try await house.released() == [request.id])
-            #expect(try await house.mails() == [.paymentReceived])
-            #expect(try await house.invoices().count == 1)
+            harness.card.payerPays("process1")
+            for _ in 0..<3 { try await harness.parts.jobs.told("scripted", "process1", .succeeded(charge: "c")) }
+            try await harness.parts.jobs.told("scripted", "process1", .declined(reason: "late"))
+            try await harness.parts.jobs.told("scripted", "process99", .succeeded(charge: "c"))
+            try await harness.parts.jobs.told("other", "process1", .ended(reason: "x"))
+            #expect(try await harness.isPaid(request))
+            #expect(try await harness.released() == [request.id])
+            #expect(try await harness.mails() == [.paymentReceived])
+            #expect(try await harness.invoices().count == 1)
         }
     }
 
     @Test("PAY-09: where no notification comes, the handler is asked what became of it")
     func watched() async throws {
-        try await PaymentHarness.playAccepted { house, request in
-            try await house.pay(request, token: nil)
-            house.card.payerPays("process1")
-            try await house.parts.jobs.lookAtAll()
-            try await house.carryAll()
-            #expect(try await house.isPaid(request) && house.card.kinds().last == .look)
+        try await PaymentHarness.playAccepted { harness, request in
+            try await harness.pay(request, token: nil)
+            harness.card.payerPays("process1")
+            try await harness.parts.jobs.lookAtAll()
+            try await harness.carryAll()
+            #expect(try await harness.isPaid(request) && harness.card.kinds().last == .look)
         }
     }
 
     @Test("PAY-09: declined, expired and withdrawn requests cost nothing, and their processes are called off")
     func closed() async throws {
-        try await PaymentHarness.playWithPrices { house in
+        try await PaymentHarness.playWithPrices { harness in
             for outcome in [RequestStatus.declined, .expired, .revoked] {
-                let request = try await house.request()
-                if outcome == .revoked { try await house.accept(request) }
-                try await house.close(request, as: outcome)
-                #expect(try await house.bill(request).status == .void && house.card.kinds().last == .cancel)
-                #expect(await problemName { try await house.pay(request) } == "payment-over")
+                let request = try await harness.request()
+                if outcome == .revoked { try await harness.accept(request) }
+                try await harness.close(request, as: outcome)
+                #expect(try await harness.bill(request).status == .void && harness.card.kinds().last == .cancel)
+                #expect(await problemName { try await harness.pay(request) } == "payment-over")
             }
-            #expect(house.card.charges == 0)
-            #expect(try await house.invoices().isEmpty)
+            #expect(harness.card.charges == 0)
+            #expect(try await harness.invoices().isEmpty)
         }
     }
 
     @Test("SHR-25: what the third party itself has ended stays due and is shown as a debt")
     func debts() async throws {
-        try await PaymentHarness.playWithPrices { house in
+        try await PaymentHarness.playWithPrices { harness in
             for _ in 0..<2 {
-                let request = try await house.accepted()
-                try await house.close(request, as: .ended)
-                #expect(try await house.bill(request).status == .due)
+                let request = try await harness.accepted()
+                try await harness.close(request, as: .ended)
+                #expect(try await harness.bill(request).status == .due)
             }
-            let repository = house.parts.repository
-            let owed = try await house.store.read { db in try repository.outstanding(db, PaymentHarness.organisation) }
+            let repository = harness.parts.repository
+            let owed = try await harness.store.read { db in try repository.outstanding(db, PaymentHarness.organisation) }
             #expect(owed == [Amount(minor: 1244, currency: "EUR")])
-            #expect(try await house.store.read { db in try repository.outstanding(db, OrganisationID(bits: 5)) } == [])
+            #expect(try await harness.store.read { db in try repository.outstanding(db, OrganisationID(bits: 5)) } == [])
         }
     }
 
     @Test("CON-21: what is withdrawn after payment goes back with a credit note, unless something was delivered")
     func refunds() async throws {
-        try await PaymentHarness.playWithPrices { house in
-            let repository = house.parts.repository
-            let (kept, returned, empty) = (try await house.request(), try await house.request(), try await house.request())
+        try await PaymentHarness.playWithPrices { harness in
+            let repository = harness.parts.repository
+            let (kept, returned, empty) = (try await harness.request(), try await harness.request(), try await harness.request())
             for request in [kept, returned, empty] {
-                try await house.accept(request)
-                try await house.pay(request)
+                try await harness.accept(request)
+                try await harness.pay(request)
             }
-            try await house.store.write { db in try repository.delivered(db, kept.id) }
-            try await house.close(kept, as: .revoked)
-            #expect(try await house.bill(kept).status == .paid)
-            try await house.close(returned, as: .revoked)
-            try await house.store.write { db in try repository.undeliverable(db, empty.id) }
-            try await house.carryAll()
+            try await harness.store.write { db in try repository.delivered(db, kept.id) }
+            try await harness.close(kept, as: .revoked)
+            #expect(try await harness.bill(kept).status == .paid)
+            try await harness.close(returned, as: .revoked)
+            try await harness.store.write { db in try repository.undeliverable(db, empty.id) }
+            try await harness.carryAll()
             for request in [returned, empty] {
-                #expect(try await house.bill(request).status == .refunded)
-                #expect(try await house.isPaid(request) == false)
+                #expect(try await harness.bill(request).status == .refunded)
+                #expect(try await harness.isPaid(request) == false)
             }
-            #expect(house.card.refunds == 2)
-            #expect(try await house.mails().suffix(2) == [.paymentRefunded, .paymentRefunded])
-            let invoices = try await house.invoices()
+            #expect(harness.card.refunds == 2)
+            #expect(try await harness.mails().suffix(2) == [.paymentRefunded, .paymentRefunded])
+            let invoices = try await harness.invoices()
             #expect(invoices.map(\.number.number) == [5, 4, 3, 2, 1])
             #expect(invoices.prefix(2).allSatisfy { $0.kind == .creditNote && $0.content.takesBack != nil })
         }
@@ -227,23 +227,23 @@ struct PaymentStories {
 
     @Test("PAY-06: invoices of a year are numbered without gaps, whatever was undone in between")
     func numbers() async throws {
-        try await PaymentHarness.playWithPrices { house in
+        try await PaymentHarness.playWithPrices { harness in
             for index in 0..<6 {
-                if index == 3 { house.clock.withLock { $0 = Timestamp(milliseconds: 1_798_761_600_000) } }  // 2027-01-01
-                let request = try await house.accepted()
+                if index == 3 { harness.clock.withLock { $0 = Timestamp(milliseconds: 1_798_761_600_000) } }  // 2027-01-01
+                let request = try await harness.accepted()
                 struct Undone: Error {}
-                let payment = try await house.bill(request).payment
-                let (ledger, now) = (house.parts.service.ledger, house.now)
+                let payment = try await harness.bill(request).payment
+                let (ledger, now) = (harness.parts.service.ledger, harness.now)
                 await #expect(throws: Undone.self) {
-                    try await house.store.write { db in
+                    try await harness.store.write { db in
                         try ledger.change(db, payment, at: now) { $0.heard(.succeeded(charge: nil), of: 1, at: now) }
                         throw Undone()
                     }
                 }
-                try await house.pay(request)
+                try await harness.pay(request)
             }
             #expect(
-                try await house.invoices().map(\.number.description) == [
+                try await harness.invoices().map(\.number.description) == [
                     "2027-000003", "2027-000002", "2027-000001", "2026-000003", "2026-000002", "2026-000001",
                 ])
         }
@@ -251,69 +251,71 @@ struct PaymentStories {
 
     @Test("PAY-01: a quote names its list; the price of a request stays when the list changes, and an old quote is honoured for a time")
     func versions() async throws {
-        try await PaymentHarness.playWithPrices { house in
-            let first = try await house.request()
+        try await PaymentHarness.playWithPrices { harness in
+            let first = try await harness.request()
             var dearer = PaymentSamples.prices
             dearer.perRequest = 5000
-            house.pass(.seconds(60))
-            try await house.setPrices(dearer)
-            try await house.accept(first)
-            let kept = try await house.bill(first)
+            harness.pass(.seconds(60))
+            try await harness.setPrices(dearer)
+            try await harness.accept(first)
+            let kept = try await harness.bill(first)
             #expect(kept.amount.minor == 622 && kept.priceListVersion == 1)
-            let repository = house.parts.repository
+            let repository = harness.parts.repository
             let scope = first.scope
-            #expect(try await house.store.read { db in try repository.quote(db, scope) }.priceListVersion == 2)
+            #expect(try await harness.store.read { db in try repository.quote(db, scope) }.priceListVersion == 2)
             let honoured = PayableRequest(id: .random(), organisation: PaymentHarness.organisation, scope: scope)
-            try await house.store.write { db in try repository.opened(db, honoured, priceListVersion: 1) }
-            #expect(try await house.bill(honoured).amount.minor == 622)
+            try await harness.store.write { db in try repository.opened(db, honoured, priceListVersion: 1) }
+            #expect(try await harness.bill(honoured).amount.minor == 622)
             #expect(
-                await problemName { try await house.store.read { db in try repository.check(db, scope, persons: 1, version: 1) } } == nil)
-            house.pass(.seconds(24 * 3600))
+                await problemName { try await harness.store.read { db in try repository.check(db, scope, persons: 1, version: 1) } } == nil)
+            harness.pass(.seconds(24 * 3600))
             for version in [1, 3, -1] {
                 #expect(
-                    await problemName { try await house.store.read { db in try repository.check(db, scope, persons: 1, version: version) } }
+                    await problemName {
+                        try await harness.store.read { db in try repository.check(db, scope, persons: 1, version: version) }
+                    }
                         == "price-changed")
             }
             // What was agreed to in time holds, however long it took to reach the person.
             let late = PayableRequest(id: .random(), organisation: PaymentHarness.organisation, scope: scope)
-            try await house.store.write { db in try repository.opened(db, late, priceListVersion: 1) }
-            #expect(try await house.bill(late).amount.minor == 622)
+            try await harness.store.write { db in try repository.opened(db, late, priceListVersion: 1) }
+            #expect(try await harness.bill(late).amount.minor == 622)
         }
     }
 
     @Test("PAY-08: a handler's token and secrets are in no file, before the answer and after it")
     func sealed() async throws {
-        try await PaymentHarness.playAccepted { house, request in
-            house.card.become(.losesAnswers)
-            try await house.pay(request, token: "pm_canary4242")
+        try await PaymentHarness.playAccepted { harness, request in
+            harness.card.become(.losesAnswers)
+            try await harness.pay(request, token: "pm_canary4242")
             let hunt = CanaryHunt(texts: ["pm_canary4242", "process1_secret", "Cardiolab", "Via Larga 1"], numbers: [])
-            #expect(try await house.waiting() == 1)
-            #expect(hunt.findings(in: house.folder).found == [])
-            house.card.become(.willing)
-            try await house.carryAll()
-            #expect(try await house.isPaid(request))
-            let (found, files, _) = hunt.findings(in: house.folder)
+            #expect(try await harness.waiting() == 1)
+            #expect(hunt.findings(in: harness.folder).found == [])
+            harness.card.become(.willing)
+            try await harness.carryAll()
+            #expect(try await harness.isPaid(request))
+            let (found, files, _) = hunt.findings(in: harness.folder)
             #expect(found == [] && files > 2)
         }
     }
 
     @Test("pay.when: due at submission, or never anything to pay")
     func whenDue() async throws {
-        try await PaymentHarness.playWithPrices(["TRACKME_PAY_WHEN": "on_submit"]) { house in
-            let request = try await house.request()
-            #expect(try await house.pay(request).stored.bill.status == .paid)
-            #expect(try await house.released() == [], "CON-20: data leave only after the acceptance")
-            try await house.accept(request)
-            #expect(try await house.released() == [request.id])
-            let declined = try await house.request()
-            try await house.pay(declined)
-            try await house.close(declined, as: .declined)
-            #expect(try await house.bill(declined).status == .refunded && house.card.refunds == 1)
+        try await PaymentHarness.playWithPrices(["TRACKME_PAY_WHEN": "on_submit"]) { harness in
+            let request = try await harness.request()
+            #expect(try await harness.pay(request).stored.bill.status == .paid)
+            #expect(try await harness.released() == [], "CON-20: data leave only after the acceptance")
+            try await harness.accept(request)
+            #expect(try await harness.released() == [request.id])
+            let declined = try await harness.request()
+            try await harness.pay(declined)
+            try await harness.close(declined, as: .declined)
+            #expect(try await harness.bill(declined).status == .refunded && harness.card.refunds == 1)
         }
-        try await PaymentHarness.playWithPrices(["TRACKME_PAY_WHEN": "free"]) { house in
-            let request = try await house.accepted()
-            #expect(try await house.isPaid(request))
-            #expect(try await house.bill(request).amount.isNothing)
+        try await PaymentHarness.playWithPrices(["TRACKME_PAY_WHEN": "free"]) { harness in
+            let request = try await harness.accepted()
+            #expect(try await harness.isPaid(request))
+            #expect(try await harness.bill(request).amount.isNothing)
         }
     }
 }

@@ -30,9 +30,9 @@ private struct AcceptedSubscription: Sendable {
     }
 
     static func run(_ body: (AcceptedSubscription) async throws -> Void) async throws {
-        try await MatrixHarness.run { house in
-            let organisation = try await house.organisation(.active, named: "clinic", vatNumber: "IT00743110157")
-            try await body(AcceptedSubscription(house.parts, of: organisation.id))
+        try await MatrixHarness.run { harness in
+            let organisation = try await harness.organisation(.active, named: "clinic", vatNumber: "IT00743110157")
+            try await body(AcceptedSubscription(harness.parts, of: organisation.id))
         }
     }
 

@@ -31,70 +31,70 @@ struct RequestPropertyTests {
                 ])
             }
             for _ in 0..<4 {
-                try await RequestHarness.run(in: folder, world: world, of: organisation) { house in
-                    for _ in 0..<12 { try await Self.step(house, &generator) }
-                    try await Self.check(house)
+                try await RequestHarness.run(in: folder, world: world, of: organisation) { harness in
+                    for _ in 0..<12 { try await Self.step(harness, &generator) }
+                    try await Self.check(harness)
                 }
             }
         }
     }
 
-    private static func step(_ house: RequestHarness, _ generator: inout SeededGenerator) async throws {
-        let before = try await all(house)
+    private static func step(_ harness: RequestHarness, _ generator: inout SeededGenerator) async throws {
+        let before = try await all(harness)
         let some = before.randomElement(using: &generator)
         switch Int.random(in: 0..<8, using: &generator) {
         case 0, 1, 2:
             let code = codes.randomElement(using: &generator) ?? codes[0]
             let type = types.randomElement(using: &generator) ?? .heartRate
             let start = Int.random(in: -30 ..< -6, using: &generator)
-            let answer = try await house.call("POST", "/requests", house.form(code, types: [type], days: start..<(start + 5)))
-            let after = try await all(house)
+            let answer = try await harness.call("POST", "/requests", harness.form(code, types: [type], days: start..<(start + 5)))
+            let after = try await all(harness)
             // INV-07: exactly one more, PENDING, and nothing else has changed; or nothing at all.
             #expect(after.count == before.count + (answer.status == 201 ? 1 : 0))
             #expect(after.filter { $0.status == .approved }.map(\.id) == before.filter { $0.status == .approved }.map(\.id))
         case 3 where some?.status == .pending:
             guard let some else { return }
-            try await house.become(.approved, some.id)
-            let after = try await all(house)
+            try await harness.become(.approved, some.id)
+            let after = try await all(harness)
             // INV-08: only its status, and its grant.
             #expect(after.filter { $0.id != some.id } == before.filter { $0.id != some.id })
             #expect(after.first { $0.id == some.id }?.grant != nil)
         case 4 where some?.status == .pending:
-            if let some { try await house.become(.declined, some.id) }
+            if let some { try await harness.become(.declined, some.id) }
         case 5 where some?.status == .approved:
-            if let some { try await house.become(Bool.random(using: &generator) ? .revoked : .ended, some.id) }
+            if let some { try await harness.become(Bool.random(using: &generator) ? .revoked : .ended, some.id) }
         case 6:
             // Where nothing is due, nothing is paid.
-            if let some { do { try await house.pay(some.id) } catch is PaymentRefusal {} }
+            if let some { do { try await harness.pay(some.id) } catch is PaymentRefusal {} }
         default:
             guard let some else { return }
             let type = types.randomElement(using: &generator) ?? .heartRate
-            let answer = try await house.call("GET", "/requests/\(some.id)/data?type=\(type.code)")
+            let answer = try await harness.call("GET", "/requests/\(some.id)/data?type=\(type.code)")
             let mayHave = some.status == .approved && some.paidAt != nil && some.types.contains(type)
             #expect((answer.status == 200) == mayHave, "INV-04, INV-20: \(some.status) \(answer.status)")
         }
     }
 
-    private static func all(_ house: RequestHarness) async throws -> [MadeRequest] {
-        try await house.opened.store.read { db in
-            try RequestStore().page(db, of: house.organisation, RequestFilter(), before: nil, limit: 10_000).map(\.request)
+    private static func all(_ harness: RequestHarness) async throws -> [MadeRequest] {
+        try await harness.opened.store.read { db in
+            try RequestStore().page(db, of: harness.organisation, RequestFilter(), before: nil, limit: 10_000).map(\.request)
         }
     }
 
-    private static func check(_ house: RequestHarness) async throws {
-        let requests = try await all(house)
+    private static func check(_ harness: RequestHarness) async throws {
+        let requests = try await all(harness)
         for request in requests {
-            let known = try house.world.current(request.id)
+            let known = try harness.world.current(request.id)
             // INV-03, INV-06: one status, consent's; a grant in force exactly where it is APPROVED.
             #expect(request.status == known.state.status)
             #expect((request.grantInForce != nil) == (request.status == .approved))
             #expect(request.person == nil || request.person == known.person)
-            #expect(request.organisation == house.organisation)
+            #expect(request.organisation == harness.organisation)
         }
         // INV-05: no two open ones of one person meet.
         for (place, one) in requests.enumerated() where one.isOpen {
             for other in requests[(place + 1)...] where other.isOpen {
-                let samePerson = try house.world.current(one.id).person == house.world.current(other.id).person
+                let samePerson = try harness.world.current(one.id).person == harness.world.current(other.id).person
                 let meets = !Set(one.asked).isDisjoint(with: other.asked) && one.from < other.to && other.from < one.to
                 #expect(!(samePerson && meets))
             }

@@ -15,48 +15,48 @@ import Testing
 
 @Suite("States of requests")
 struct RequestStateTests {
-    private static func mails(_ house: RequestHarness) async throws -> [MessageTemplate] {
-        try await house.mails().map(\.template)
+    private static func mails(_ harness: RequestHarness) async throws -> [MessageTemplate] {
+        try await harness.mails().map(\.template)
     }
 
     @Test("SHR-08, SHR-09: acceptance is mailed with the amount due, refusal and expiry without a reason; no mail names the person")
     func mails() async throws {
-        try await RequestHarness.runWithPerson { house in
-            let accepted = try await house.open(house.form())
-            let declined = try await house.open(house.form(types: [.glucose]))
-            let expired = try await house.open(house.form(types: [.distance]))
-            try await house.become(.approved, accepted)
-            try await house.become(.declined, declined)
-            try await house.become(.expired, expired)
+        try await RequestHarness.runWithPerson { harness in
+            let accepted = try await harness.open(harness.form())
+            let declined = try await harness.open(harness.form(types: [.glucose]))
+            let expired = try await harness.open(harness.form(types: [.distance]))
+            try await harness.become(.approved, accepted)
+            try await harness.become(.declined, declined)
+            try await harness.become(.expired, expired)
             // Heard again, as after a restart: nobody is told twice.
-            try await house.become(.approved, accepted)
-            try await house.become(.declined, declined)
-            let mails = try await house.mails()
+            try await harness.become(.approved, accepted)
+            try await harness.become(.declined, declined)
+            let mails = try await harness.mails()
             #expect(mails.map(\.template) == [.requestAccepted, .requestDeclined, .requestUnanswered])
             let first = try #require(mails.first)
-            #expect(first.values["organisation"] == "\(house.organisation)")
+            #expect(first.values["organisation"] == "\(harness.organisation)")
             #expect(first.values["amount"] == "12.00 EUR")
             #expect(first.values["link"]?.hasSuffix("/thirdparty/v1/requests/\(accepted)") == true)
             for mail in mails {
                 #expect(!mail.values.values.contains { $0.contains(RequestHarness.code) })
                 #expect(Set(mail.values.keys) == mail.template.values, "\(mail.template)")
             }
-            #expect(try await house.bill(accepted)?.status == .due)
-            for over in [declined, expired] { #expect(try await house.bill(over)?.status == .void) }
+            #expect(try await harness.bill(accepted)?.status == .due)
+            for over in [declined, expired] { #expect(try await harness.bill(over)?.status == .void) }
         }
     }
 
     @Test("SHR-15, SHR-16: withdrawal of types and of everything, and the end, are mailed once, and the other subjects hear of it")
     func tellsEnds() async throws {
-        try await RequestHarness.runWithPerson { house in
-            let id = try await house.granted(house.form(types: [.heartRate, .glucose]))
-            try await house.become(.approved, id, types: [.glucose])
-            #expect(try await house.call("GET", "/requests/\(id)").json["sharedTypes"] as? [String] == ["glucose"])
-            try await house.become(.revoked, id)
-            try await house.become(.revoked, id)
-            #expect(try await Self.mails(house) == [.requestAccepted, .accessNarrowed, .accessWithdrawn])
-            #expect(try await house.bill(id)?.status == .refunding)
-            let item = try await house.call("GET", "/requests/\(id)").json
+        try await RequestHarness.runWithPerson { harness in
+            let id = try await harness.granted(harness.form(types: [.heartRate, .glucose]))
+            try await harness.become(.approved, id, types: [.glucose])
+            #expect(try await harness.call("GET", "/requests/\(id)").json["sharedTypes"] as? [String] == ["glucose"])
+            try await harness.become(.revoked, id)
+            try await harness.become(.revoked, id)
+            #expect(try await Self.mails(harness) == [.requestAccepted, .accessNarrowed, .accessWithdrawn])
+            #expect(try await harness.bill(id)?.status == .refunding)
+            let item = try await harness.call("GET", "/requests/\(id)").json
             #expect(item["delivery"] as? String == "closed")
             #expect((item["sharedTypes"] as? [String])?.isEmpty == true)
         }
@@ -64,47 +64,47 @@ struct RequestStateTests {
 
     @Test("SHR-25: the organisation stops an approved request, again is the same as once; what is not approved cannot be stopped (SHR-17)")
     func stops() async throws {
-        try await RequestHarness.runWithPerson { house in
-            let id = try await house.open(house.form(days: -1..<30))
-            #expect(try await house.call("POST", "/requests/\(id)/end").problem == "request-not-approved")
-            try await house.become(.approved, id)
-            house.world.silenceConsent(true)
-            #expect(try await house.call("POST", "/requests/\(id)/end").status == 503)
-            #expect(try await house.stored(id)?.request.status == .approved, "SHR-22: nothing is changed")
-            house.world.silenceConsent(false)
-            let ended = try await house.call("POST", "/requests/\(id)/end")
+        try await RequestHarness.runWithPerson { harness in
+            let id = try await harness.open(harness.form(days: -1..<30))
+            #expect(try await harness.call("POST", "/requests/\(id)/end").problem == "request-not-approved")
+            try await harness.become(.approved, id)
+            harness.world.silenceConsent(true)
+            #expect(try await harness.call("POST", "/requests/\(id)/end").status == 503)
+            #expect(try await harness.stored(id)?.request.status == .approved, "SHR-22: nothing is changed")
+            harness.world.silenceConsent(false)
+            let ended = try await harness.call("POST", "/requests/\(id)/end")
             #expect(ended.json["status"] as? String == "ENDED", "\(ended.text)")
-            #expect(try await house.call("POST", "/requests/\(id)/end").json["status"] as? String == "ENDED")
-            #expect(try await house.bill(id)?.status == .due, "what it has stopped itself stays due")
-            #expect(try await Self.mails(house) == [.requestAccepted, .accessEnded])
+            #expect(try await harness.call("POST", "/requests/\(id)/end").json["status"] as? String == "ENDED")
+            #expect(try await harness.bill(id)?.status == .due, "what it has stopped itself stays due")
+            #expect(try await Self.mails(harness) == [.requestAccepted, .accessEnded])
         }
     }
 
     @Test("SHR-S: after everything of a past period was handed out, the request ends by itself once its time is over")
     func endsDelivered() async throws {
-        try await RequestHarness.runWithPerson { house in
-            let id = try await house.granted(house.form(types: [.heartRate, .glucose]))
-            let at = house.world.now - .seconds(5 * 86_400)
-            house.world.put([Sample(type: .heartRate, at: at, value: 60), Sample(type: .glucose, at: at, value: 80)])
-            _ = try await house.call("GET", "/requests/\(id)/data?type=heart-rate")
-            #expect(try await house.stored(id)?.request.deliveredAt == nil, "half of it")
-            _ = try await house.call("GET", "/requests/\(id)/data?type=glucose")
-            #expect(try await house.stored(id)?.request.deliveredAt != nil)
-            #expect(try await house.bill(id)?.isDelivered == true)
-            #expect(try await house.parts.ending.endDelivered() == 0)
-            house.world.pass(.seconds(721 * 3600))
-            #expect(try await house.parts.ending.endDelivered() == 1)
-            #expect(try await house.stored(id)?.request.status == .ended)
+        try await RequestHarness.runWithPerson { harness in
+            let id = try await harness.granted(harness.form(types: [.heartRate, .glucose]))
+            let at = harness.world.now - .seconds(5 * 86_400)
+            harness.world.put([Sample(type: .heartRate, at: at, value: 60), Sample(type: .glucose, at: at, value: 80)])
+            _ = try await harness.call("GET", "/requests/\(id)/data?type=heart-rate")
+            #expect(try await harness.stored(id)?.request.deliveredAt == nil, "half of it")
+            _ = try await harness.call("GET", "/requests/\(id)/data?type=glucose")
+            #expect(try await harness.stored(id)?.request.deliveredAt != nil)
+            #expect(try await harness.bill(id)?.isDelivered == true)
+            #expect(try await harness.parts.ending.endDelivered() == 0)
+            harness.world.pass(.seconds(721 * 3600))
+            #expect(try await harness.parts.ending.endDelivered() == 1)
+            #expect(try await harness.stored(id)?.request.status == .ended)
         }
     }
 
     @Test("PAY-09: where everything was read and there was nothing, that is told, so that nothing is kept for it")
     func tellsNothing() async throws {
-        try await RequestHarness.runWithPerson { house in
-            let id = try await house.granted(house.form())
-            #expect(try await house.call("GET", "/requests/\(id)/data?type=heart-rate").items.isEmpty)
-            #expect(try await house.bill(id)?.status == .refunding)
-            #expect(try await house.bill(id)?.isDelivered == false)
+        try await RequestHarness.runWithPerson { harness in
+            let id = try await harness.granted(harness.form())
+            #expect(try await harness.call("GET", "/requests/\(id)/data?type=heart-rate").items.isEmpty)
+            #expect(try await harness.bill(id)?.status == .refunding)
+            #expect(try await harness.bill(id)?.isDelivered == false)
         }
     }
 
@@ -137,11 +137,11 @@ struct RequestStateTests {
 
     // MARK: Erasure
 
-    private static func erasing(_ house: RequestHarness) -> (follower: ErasureFollower, confirmed: @Sendable () -> Int) {
+    private static func erasing(_ harness: RequestHarness) -> (follower: ErasureFollower, confirmed: @Sendable () -> Int) {
         let count = Mutex(0)
         let box = Box(count)
         let follower = ErasureFollower(
-            of: .thirdPartyGateway, store: house.opened.store, keys: house.opened.keys, steps: house.parts.erasure,
+            of: .thirdPartyGateway, store: harness.opened.store, keys: harness.opened.keys, steps: harness.parts.erasure,
             logger: Running.quiet
         ) { _ in box.add() }
         return (follower, { box.value })
@@ -154,10 +154,10 @@ struct RequestStateTests {
         var value: Int { count.withLock { $0 } }
     }
 
-    private static func erase(_ house: RequestHarness, _ person: PersonID, _ scope: ErasureScope) async throws {
-        let (follower, confirmed) = erasing(house)
-        let order = PersonErased(erasure: .random(), person: person, scope: scope, orderedAt: house.world.now)
-        try await house.opened.store.write { db in try follower.add(db, order) }
+    private static func erase(_ harness: RequestHarness, _ person: PersonID, _ scope: ErasureScope) async throws {
+        let (follower, confirmed) = erasing(harness)
+        let order = PersonErased(erasure: .random(), person: person, scope: scope, orderedAt: harness.world.now)
+        try await harness.opened.store.write { db in try follower.add(db, order) }
         let running = Task { try await follower.run() }
         defer { running.cancel() }
         try await eventually("the erasure is confirmed") { confirmed() == 1 }
@@ -165,81 +165,81 @@ struct RequestStateTests {
 
     @Test("ACC-31: erasing the account closes its requests, tells the requester by mail, and leaves nothing that tells who it was")
     func erasesAccounts() async throws {
-        try await RequestHarness.run { house in
-            let person = house.world.add(RequestHarness.code)
-            let pending = try await house.open(house.form(types: [.glucose]))
-            try await house.become(.pending, pending)
-            let approved = try await house.granted(house.form())
-            house.world.put([Sample(type: .heartRate, at: house.world.now - .seconds(5 * 86_400), value: 61)])
-            let begun = try await house.call("POST", "/requests/\(approved)/files", "{\"format\":\"json\"}")
+        try await RequestHarness.run { harness in
+            let person = harness.world.add(RequestHarness.code)
+            let pending = try await harness.open(harness.form(types: [.glucose]))
+            try await harness.become(.pending, pending)
+            let approved = try await harness.granted(harness.form())
+            harness.world.put([Sample(type: .heartRate, at: harness.world.now - .seconds(5 * 86_400), value: 61)])
+            let begun = try await harness.call("POST", "/requests/\(approved)/files", "{\"format\":\"json\"}")
             #expect(begun.status == 202, "\(begun.text)")
-            #expect(try await house.parts.files.workOff())
-            #expect(try await house.call("GET", "/requests/\(approved)/data?type=heart-rate").status == 200)
-            #expect(try await house.parts.data.find(approved, of: house.organisation)?.stored.request.person == person)
-            #expect(house.parts.data.memory.count > 0)
+            #expect(try await harness.parts.files.workOff())
+            #expect(try await harness.call("GET", "/requests/\(approved)/data?type=heart-rate").status == 200)
+            #expect(try await harness.parts.data.find(approved, of: harness.organisation)?.stored.request.person == person)
+            #expect(harness.parts.data.memory.count > 0)
             // Consent says what is over without naming anybody.
-            let (declined, revoked) = (try house.world.change(pending, to: .declined), try house.world.change(approved, to: .revoked))
-            try await Self.erase(house, person, .account)
-            #expect(house.parts.data.memory.count == 0, "nothing of the person is left in memory either")
-            try await house.hear(declined.state, of: nil)
-            try await house.hear(revoked.state, of: nil)
-            #expect(try await Self.mails(house).suffix(2) == [.requestDeclined, .accessWithdrawn])
+            let (declined, revoked) = (try harness.world.change(pending, to: .declined), try harness.world.change(approved, to: .revoked))
+            try await Self.erase(harness, person, .account)
+            #expect(harness.parts.data.memory.count == 0, "nothing of the person is left in memory either")
+            try await harness.hear(declined.state, of: nil)
+            try await harness.hear(revoked.state, of: nil)
+            #expect(try await Self.mails(harness).suffix(2) == [.requestDeclined, .accessWithdrawn])
             for id in [pending, approved] {
-                let item = try await house.call("GET", "/requests/\(id)")
+                let item = try await harness.call("GET", "/requests/\(id)")
                 #expect(item.status == 200 && item.json["fiscalCode"] == nil && item.json["purpose"] == nil)
-                #expect(try await house.stored(id)?.request.person == nil)
+                #expect(try await harness.stored(id)?.request.person == nil)
             }
-            #expect(try await house.call("GET", "/requests/\(approved)/files").items.isEmpty)
+            #expect(try await harness.call("GET", "/requests/\(approved)/files").items.isEmpty)
             #expect(
                 !FileManager.default.fileExists(
-                    atPath: house.parts.files.files.folder.appendingPathComponent(begun.json["file"] as? String ?? "x").path))
+                    atPath: harness.parts.files.files.folder.appendingPathComponent(begun.json["file"] as? String ?? "x").path))
         }
     }
 
     @Test("ACC-31: erasing what was collected takes files, and leaves the requests of an account that stays, with their target")
     func erasesData() async throws {
-        try await RequestHarness.run { house in
-            let person = house.world.add(RequestHarness.code)
-            let waiting = try await house.open(house.form(types: [.glucose]))
-            try await house.become(.pending, waiting)
-            #expect(try await house.stored(waiting)?.particulars?.isPersons == true)
-            try await Self.erase(house, person, .data)
-            #expect(try await house.call("GET", "/requests/\(waiting)").json["fiscalCode"] as? String == RequestHarness.code)
-            try await house.parts.sealer.takeAll()
-            #expect(try await house.stored(waiting)?.particulars?.isPersons == true, "under the new key")
-            #expect(try await house.call("GET", "/requests/\(waiting)").json["fiscalCode"] as? String == RequestHarness.code)
+        try await RequestHarness.run { harness in
+            let person = harness.world.add(RequestHarness.code)
+            let waiting = try await harness.open(harness.form(types: [.glucose]))
+            try await harness.become(.pending, waiting)
+            #expect(try await harness.stored(waiting)?.particulars?.isPersons == true)
+            try await Self.erase(harness, person, .data)
+            #expect(try await harness.call("GET", "/requests/\(waiting)").json["fiscalCode"] as? String == RequestHarness.code)
+            try await harness.parts.sealer.takeAll()
+            #expect(try await harness.stored(waiting)?.particulars?.isPersons == true, "under the new key")
+            #expect(try await harness.call("GET", "/requests/\(waiting)").json["fiscalCode"] as? String == RequestHarness.code)
         }
     }
 
     @Test("ACC-31: a snapshot that no longer holds an open request closes it and forgets whom it was about")
     func snapshotsClose() async throws {
-        try await RequestHarness.runWithPerson { house in
-            let gone = try await house.granted(house.form())
-            let stays = try await house.open(house.form(types: [.glucose]))
-            let known = try house.world.current(stays)
+        try await RequestHarness.runWithPerson { harness in
+            let gone = try await harness.granted(harness.form())
+            let stays = try await harness.open(harness.form(types: [.glucose]))
+            let known = try harness.world.current(stays)
             let header = StreamHeader(
                 stream: "consent.requests", epoch: "e", sequence: 7, head: 7, type: RequestState.type, subject: known.person.description,
-                at: house.world.now, trace: "")
+                at: harness.world.now, trace: "")
             let event = StreamEvent(header: header, payload: Array(try JSONEncoder().encode(known.state)))
-            try await house.takeSnapshot([event])
-            #expect(try await house.stored(gone)?.request.status == .revoked)
-            #expect(try await house.stored(gone)?.request.person == nil)
-            #expect(try await house.stored(stays)?.request.status == .pending)
-            #expect(try await Self.mails(house).last == .accessWithdrawn)
+            try await harness.takeSnapshot([event])
+            #expect(try await harness.stored(gone)?.request.status == .revoked)
+            #expect(try await harness.stored(gone)?.request.person == nil)
+            #expect(try await harness.stored(stays)?.request.status == .pending)
+            #expect(try await Self.mails(harness).last == .accessWithdrawn)
         }
     }
 
     @Test("NFR-11: neither fiscal code nor purpose stands readable in any file, while they wait, are kept and are handed out as files")
     func keepsSecrets() async throws {
-        try await RequestHarness.runWithPerson { house in
-            house.world.silenceConsent(true)
-            _ = try await house.call("POST", "/requests", house.form(types: [.distance]))
-            house.world.silenceConsent(false)
-            let id = try await house.granted(house.form())
-            house.world.put([Sample(type: .heartRate, at: house.world.now - .seconds(5 * 86_400), value: 61.25)])
-            _ = try await house.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}")
-            #expect(try await house.parts.files.workOff())
-            let bytes = try house.everyByte()
+        try await RequestHarness.runWithPerson { harness in
+            harness.world.silenceConsent(true)
+            _ = try await harness.call("POST", "/requests", harness.form(types: [.distance]))
+            harness.world.silenceConsent(false)
+            let id = try await harness.granted(harness.form())
+            harness.world.put([Sample(type: .heartRate, at: harness.world.now - .seconds(5 * 86_400), value: 61.25)])
+            _ = try await harness.call("POST", "/requests/\(id)/files", "{\"format\":\"csv\"}")
+            #expect(try await harness.parts.files.workOff())
+            let bytes = try harness.everyByte()
             for secret in [RequestHarness.code, "study of sleep", "61.25"] {
                 #expect(bytes.firstRange(of: Array(secret.utf8)) == nil, "\(secret)")
             }

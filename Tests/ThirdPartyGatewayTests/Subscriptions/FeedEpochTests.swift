@@ -19,11 +19,11 @@ struct FeedEpochTests {
     private static func values(_ items: [FeedItem]) -> [String] { items.compactMap(\.members).filter { $0.contains(#""value""#) } }
 
     /// Entries of `count` seconds from now on arrive and are read.
-    private static func add(_ house: FeedHarness, _ feed: Feed, _ values: ClosedRange<Int>) async throws {
-        let now = house.world.clock.now.milliseconds
-        try await house.upload(feed, values.enumerated().map { (now + Int64($0.offset) * 1000, Double($0.element)) })
-        house.world.clock.advance(.seconds(Int64(values.count)))
-        try await house.readAll()
+    private static func add(_ harness: FeedHarness, _ feed: Feed, _ values: ClosedRange<Int>) async throws {
+        let now = harness.world.clock.now.milliseconds
+        try await harness.upload(feed, values.enumerated().map { (now + Int64($0.offset) * 1000, Double($0.element)) })
+        harness.world.clock.advance(.seconds(Int64(values.count)))
+        try await harness.readAll()
     }
 
     /// A life in which `before` are delivered before a copy is made and `lost` after it, then the copy's life.
@@ -34,23 +34,23 @@ struct FeedEpochTests {
         try await withTemporaryFolder { folder in
             let (world, receiver) = (FeedHarness.World(), PlayedReceiver())
             let (store, copy) = (folder.appendingPathComponent("gateway.db"), folder.appendingPathComponent("copy.db"))
-            let (feed, endpoint, seen) = try await FeedHarness.run(in: folder, world) { house in
-                let feed = try await house.subscribe()
-                let endpoint = try await house.addEndpoint(feed.organisation)
-                let worker = house.worker(endpoint, hand: receiver.hand)
-                try await add(house, feed, before)
-                try await house.drain(worker)
-                try await house.store.copy(to: copy)
-                try await add(house, feed, lost)
-                try await house.drain(worker)
-                return (feed, endpoint, try await house.items(feed))
+            let (feed, endpoint, seen) = try await FeedHarness.run(in: folder, world) { harness in
+                let feed = try await harness.subscribe()
+                let endpoint = try await harness.addEndpoint(feed.organisation)
+                let worker = harness.worker(endpoint, hand: receiver.hand)
+                try await add(harness, feed, before)
+                try await harness.drain(worker)
+                try await harness.store.copy(to: copy)
+                try await add(harness, feed, lost)
+                try await harness.drain(worker)
+                return (feed, endpoint, try await harness.items(feed))
             }
             for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store.path + suffix) }
             try FileManager.default.copyItem(at: copy, to: store)
-            try await FeedHarness.run(in: folder, world) { house in
+            try await FeedHarness.run(in: folder, world) { harness in
                 let now = world.clock.now
-                try await house.store.write { db in try FeedEpochStore().renew(db, at: now) }
-                try await body(house, feed, receiver, endpoint, seen)
+                try await harness.store.write { db in try FeedEpochStore().renew(db, at: now) }
+                try await body(harness, feed, receiver, endpoint, seen)
             }
         }
     }
@@ -59,13 +59,13 @@ struct FeedEpochTests {
         "SHR-14: after a restore from an older copy a receiver that goes on after its last number gets everything new: no number comes twice"
     )
     func nothingIsDropped() async throws {
-        try await Self.restored { house, feed, _, _, seen in
+        try await Self.restored { harness, feed, _, _, seen in
             #expect(Self.numbers(seen) == Array(1...8))
             // Ingest tells again what the copy has not heard of.
-            let start = house.world.clock.now.milliseconds - 3000
-            try await house.upload(feed, (0..<3).map { (start + $0 * 1000, Double(65 + $0)) })
-            try await Self.add(house, feed, 70...72)
-            let more = try await house.items(feed, after: 8)
+            let start = harness.world.clock.now.milliseconds - 3000
+            try await harness.upload(feed, (0..<3).map { (start + $0 * 1000, Double(65 + $0)) })
+            try await Self.add(harness, feed, 70...72)
+            let more = try await harness.items(feed, after: 8)
             #expect(Set(Self.numbers(more)).isDisjoint(with: Self.numbers(seen)))
             #expect(Self.values(more).map { String($0.suffix(2)) } == ["65", "66", "67", "70", "71", "72"])
             #expect(Self.numbers(more) == Array((more.first?.number ?? 0)..<(more.first?.number ?? 0) + 7), "without gaps in the new epoch")
@@ -74,42 +74,42 @@ struct FeedEpochTests {
 
     @Test("after a restore an item says up to where the numbers stand, and the epoch of subscription, page and messages is another one")
     func typedNotice() async throws {
-        try await Self.restored { house, feed, _, _, _ in
-            let now = try await house.feed(feed.request)
+        try await Self.restored { harness, feed, _, _, _ in
+            let now = try await harness.feed(feed.request)
             #expect(now.epoch != feed.epoch && now.epoch.count == 16)
-            let notice = try #require(try await house.items(feed, after: 8).first)
+            let notice = try #require(try await harness.items(feed, after: 8).first)
             #expect(notice.number == now.head && notice.json.hasSuffix(#""restored":{"through":5,"epoch":"\#(now.epoch)"}}"#))
-            #expect(FeedItemShape.page(now, [], now: house.world.clock.now).contains(#""epoch":"\#(now.epoch)""#))
-            #expect(Self.numbers(try await house.items(feed)) == Array(1...5) + [notice.number], "what stands can be fetched as ever")
+            #expect(FeedItemShape.page(now, [], now: harness.world.clock.now).contains(#""epoch":"\#(now.epoch)""#))
+            #expect(Self.numbers(try await harness.items(feed)) == Array(1...5) + [notice.number], "what stands can be fetched as ever")
             #expect(notice.number < 1 << 53, "programs that read numbers as doubles tell it from the next")
         }
     }
 
     @Test("SHR-14: after a restore webhooks carry what stands and was not queued, the notice and what is new, in bounded messages that end")
     func webhooks() async throws {
-        try await Self.restored { house, feed, receiver, endpoint, _ in
-            let worker = house.worker(endpoint, hand: receiver.hand)
-            try await Self.add(house, feed, 70...71)
-            try await house.drain(worker)
-            let head = try await house.feed(feed.request).head
+        try await Self.restored { harness, feed, receiver, endpoint, _ in
+            let worker = harness.worker(endpoint, hand: receiver.hand)
+            try await Self.add(harness, feed, 70...71)
+            try await harness.drain(worker)
+            let head = try await harness.feed(feed.request).head
             #expect(Array(receiver.numbers(feed.request).suffix(3)) == [head - 2, head - 1, head])
             let batch = receiver.taken.last?.message.data.batches?.last
             #expect(batch?.through == head && batch?.head == head)
             let (messages, attempts) = (receiver.taken.count, receiver.attempts.count)
-            try await house.drain(worker)
+            try await harness.drain(worker)
             #expect(receiver.taken.count == messages && receiver.attempts.count == attempts, "nothing is left to tell")
         }
     }
 
     @Test("a subscription that had nothing when the copy was made does not give the lost numbers again, and its first item is still told")
     func emptyCopy() async throws {
-        try await FeedHarness.runWithFeed { house, feed in
-            let now = house.world.clock.now
-            try await house.store.write { db in try FeedEpochStore().renew(db, at: now) }
-            try await Self.add(house, feed, 60...60)
-            let items = try await house.items(feed)
+        try await FeedHarness.runWithFeed { harness, feed in
+            let now = harness.world.clock.now
+            try await harness.store.write { db in try FeedEpochStore().renew(db, at: now) }
+            try await Self.add(harness, feed, 60...60)
+            let items = try await harness.items(feed)
             #expect(items.count == 2 && items.allSatisfy { $0.number > 1_000_000 })
-            #expect(try await house.isDelivered(feed) == true)
+            #expect(try await harness.isDelivered(feed) == true)
         }
     }
 
@@ -158,16 +158,16 @@ struct FeedEpochTests {
     /// of each of some of these days; then what it has is read back.
     /// - Returns: the items after the five, and when the silence began.
     private static func unheard(days: Int64, entriesAfter given: [Int64]) async throws -> (items: [FeedItem], since: Timestamp) {
-        try await FeedHarness.runWithFeed { house, feed in
-            try await add(house, feed, 60...64)
-            let start = house.world.clock.now
-            house.world.clock.advance(.seconds(days * 86_400))
-            house.world.ingest.keep(feed.grant, .heartRate, start.milliseconds - 4500, 80)
-            for day in given { house.world.ingest.keep(feed.grant, .heartRate, start.milliseconds + day * 86_400_000, 90) }
-            try await house.upkeep.turn()
-            try await house.store.write { db in try house.repository.lostTrack(db) }
-            try await house.readAll()
-            return (try await house.items(feed, after: 5), start)
+        try await FeedHarness.runWithFeed { harness, feed in
+            try await add(harness, feed, 60...64)
+            let start = harness.world.clock.now
+            harness.world.clock.advance(.seconds(days * 86_400))
+            harness.world.ingest.keep(feed.grant, .heartRate, start.milliseconds - 4500, 80)
+            for day in given { harness.world.ingest.keep(feed.grant, .heartRate, start.milliseconds + day * 86_400_000, 90) }
+            try await harness.upkeep.turn()
+            try await harness.store.write { db in try harness.repository.lostTrack(db) }
+            try await harness.readAll()
+            return (try await harness.items(feed, after: 5), start)
         }
     }
 

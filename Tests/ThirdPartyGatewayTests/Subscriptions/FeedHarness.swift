@@ -29,7 +29,7 @@ final class FeedHarness: Sendable {
     let world: World
     let endpoints: EndpointStore
 
-    /// What outlives the house.
+    /// What outlives the harness.
     final class World: Sendable {
         let clock = SetClock()
         let ingest: SmallIngest

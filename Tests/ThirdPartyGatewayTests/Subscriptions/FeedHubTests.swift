@@ -32,18 +32,18 @@ struct FeedHubTests {
 
     @Test("what was on its way of a subscription was called back for a hold that was undone")
     func undone() async throws {
-        try await FeedHarness.run { house in
-            let (feed, repository) = (try await house.subscribe(), house.repository)
+        try await FeedHarness.run { harness in
+            let (feed, repository) = (try await harness.subscribe(), harness.repository)
             let ends = Mutex<[Int64]>([])
-            house.hub.whenEnded { feed, _ in ends.withLock { $0.append(feed) } }
+            harness.hub.whenEnded { feed, _ in ends.withLock { $0.append(feed) } }
             await #expect(throws: Undone.self) {
-                try await house.store.write { db in
+                try await harness.store.write { db in
                     try repository.hold(db, feed.request)
                     throw Undone()
                 }
             }
             #expect(ends.withLock { $0 } == [])
-            try await house.store.write { db in try repository.hold(db, feed.request) }
+            try await harness.store.write { db in try repository.hold(db, feed.request) }
             #expect(ends.withLock { $0 } == [feed.number])
         }
     }

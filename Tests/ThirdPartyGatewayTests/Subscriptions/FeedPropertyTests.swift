@@ -42,10 +42,10 @@ struct FeedPropertyTests {
             var readers: [RequestID: Reader] = [:]
             let start = world.clock.now.milliseconds
             for life in 0..<4 {
-                try await FeedHarness.run(in: folder, world) { house in
+                try await FeedHarness.run(in: folder, world) { harness in
                     if life == 0 {
                         for _ in 0..<3 {
-                            feeds.append(try await house.subscribe(types: [.heartRate, .bodyTemperature], granularity))
+                            feeds.append(try await harness.subscribe(types: [.heartRate, .bodyTemperature], granularity))
                         }
                     }
                     for _ in 0..<25 {
@@ -60,15 +60,15 @@ struct FeedPropertyTests {
                                     Double(Int.random(in: 40...180, using: &dice))
                                 )
                             }
-                            try await house.upload(feed, metric, entries)
+                            try await harness.upload(feed, metric, entries)
                         case 5: world.ingest.set(silent: Bool.random(using: &dice), most: Int.random(in: 1...5, using: &dice))
                         case 6: world.ingest.set(denial: Bool.random(using: &dice) ? Failure(.forbidden, "not now") : nil)
                         default: world.clock.advance(.milliseconds(Int64.random(in: 1...(3 * width), using: &dice)))
                         }
-                        _ = try? await house.reading.turn()
+                        _ = try? await harness.reading.turn()
                         if Bool.random(using: &dice) {
                             var reader = readers[feed.request] ?? Reader()
-                            #expect(reader.take(try await house.items(feed, after: reader.last, limit: 5)))
+                            #expect(reader.take(try await harness.items(feed, after: reader.last, limit: 5)))
                             readers[feed.request] = reader
                         }
                     }
@@ -76,12 +76,12 @@ struct FeedPropertyTests {
             }
             world.ingest.set()
             world.clock.advance(.milliseconds(20 * width))
-            try await FeedHarness.run(in: folder, world) { house in
-                try await house.readAll()
+            try await FeedHarness.run(in: folder, world) { harness in
+                try await harness.readAll()
                 for feed in feeds {
                     var reader = readers[feed.request] ?? Reader()
-                    #expect(reader.take(try await house.items(feed, after: reader.last)))
-                    #expect(reader.last == (try await house.feed(feed.request).head))
+                    #expect(reader.take(try await harness.items(feed, after: reader.last)))
+                    #expect(reader.last == (try await harness.feed(feed.request).head))
                     let truth = feed.types.flatMap { metric in
                         world.ingest.truth(feed.grant, metric, granularity, in: feed.window, now: world.clock.now).map { at, value in
                             FeedItem.members(of: Sample(type: metric, at: Timestamp(milliseconds: at), value: value))

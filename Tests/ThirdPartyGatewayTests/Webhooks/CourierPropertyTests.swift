@@ -21,20 +21,21 @@ struct CourierPropertyTests {
             var (feeds, endpoints): ([Feed], [Endpoint]) = ([], [])
             var revoked: (feed: Feed, attempts: Int)?
             for life in 0..<5 {
-                try await FeedHarness.run(in: folder, world) { house in
+                try await FeedHarness.run(in: folder, world) { harness in
                     if life == 0 {
                         let organisation = OrganisationID.random()
-                        for _ in 0..<3 { feeds.append(try await house.subscribe(organisation)) }
-                        for _ in receivers { endpoints.append(try await house.addEndpoint(organisation)) }
+                        for _ in 0..<3 { feeds.append(try await harness.subscribe(organisation)) }
+                        for _ in receivers { endpoints.append(try await harness.addEndpoint(organisation)) }
                     }
                     // A new life knows nothing of attempts that were under way; some end without an answer.
-                    let workers = zip(endpoints, receivers).map { house.worker($0, hand: $1.hand) }
+                    let workers = zip(endpoints, receivers).map { harness.worker($0, hand: $1.hand) }
                     for _ in 0..<30 {
                         let feed = feeds[Int.random(in: 0..<feeds.count, using: &dice)]
                         let now = world.clock.now.milliseconds
-                        try await house.upload(feed, (0..<Int64.random(in: 1...5, using: &dice)).map { (now + $0 * 1000, Double($0 + 50)) })
+                        try await harness.upload(
+                            feed, (0..<Int64.random(in: 1...5, using: &dice)).map { (now + $0 * 1000, Double($0 + 50)) })
                         world.clock.advance(.milliseconds(Int64.random(in: 1...20_000, using: &dice)))
-                        _ = try await house.reading.turn()
+                        _ = try await harness.reading.turn()
                         for (worker, receiver) in zip(workers, receivers) {
                             let moods: [PlayedReceiver.Mood] = [.take, .take, .takeAndLoseAnswer, .refuse(500), .silent]
                             receiver.play([moods[Int.random(in: 0..<moods.count, using: &dice)]])
@@ -42,20 +43,20 @@ struct CourierPropertyTests {
                         }
                     }
                     if life == 2, seed % 2 == 0, revoked == nil {
-                        try await house.end(feeds[2], .revoked)
+                        try await harness.end(feeds[2], .revoked)
                         revoked = (feeds[2], receivers[0].numbers(feeds[2].request).count)
                     }
                 }
             }
-            try await FeedHarness.run(in: folder, world) { house in
+            try await FeedHarness.run(in: folder, world) { harness in
                 world.clock.advance(.seconds(1000))
-                try await house.readAll()
+                try await harness.readAll()
                 for (endpoint, receiver) in zip(endpoints, receivers) {
                     receiver.play([])
-                    let worker = house.worker(endpoint, hand: receiver.hand)
-                    try await house.drain(worker)
+                    let worker = harness.worker(endpoint, hand: receiver.hand)
+                    try await harness.drain(worker)
                     for feed in feeds where feed.request != revoked?.feed.request {
-                        let head = try await house.feed(feed.request).head
+                        let head = try await harness.feed(feed.request).head
                         #expect(receiver.numbers(feed.request) == (head == 0 ? [] : Array(1...head)), "seed \(seed)")
                     }
                 }

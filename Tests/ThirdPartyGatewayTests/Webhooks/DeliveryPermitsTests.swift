@@ -93,18 +93,18 @@ struct CourierPlacesTests {
 
     @Test("SHR-16: a message that is withdrawn while it waits for a place does not set out")
     func withdrawnWhileWaiting() async throws {
-        try await FeedHarness.run { house in
+        try await FeedHarness.run { harness in
             let places = DeliveryPermits(Self.few)
-            let (feed, receiver) = (try await house.subscribe(), PlayedReceiver())
-            let endpoint = try await house.addEndpoint(feed.organisation)
-            try await house.upload(feed, [(house.world.clock.now.milliseconds, 60)])
-            house.world.clock.advance(.seconds(2))
-            try await house.readAll()
-            let worker = house.worker(endpoint, places: places, hand: receiver.hand)
+            let (feed, receiver) = (try await harness.subscribe(), PlayedReceiver())
+            let endpoint = try await harness.addEndpoint(feed.organisation)
+            try await harness.upload(feed, [(harness.world.clock.now.milliseconds, 60)])
+            harness.world.clock.advance(.seconds(2))
+            try await harness.readAll()
+            let worker = harness.worker(endpoint, places: places, hand: receiver.hand)
             let held = [try await Self.taken(places, feed.organisation), try await Self.taken(places, feed.organisation)]
-            let sending = Task { try await house.drain(worker) }
+            let sending = Task { try await harness.drain(worker) }
             try await eventually("it waits", isTrue: { places.waitingCount == 1 })
-            try await house.end(feed, .revoked)
+            try await harness.end(feed, .revoked)
             for place in held { places.giveBack(place) }
             try await sending.value
             #expect(receiver.attempts.isEmpty && places.counts == (0, 0))
@@ -158,7 +158,7 @@ struct CourierPlacesTests {
 
     @Test("SHR-14: however many receivers hang on real connections, one that answers gets message after message meanwhile")
     func realSockets() async throws {
-        try await FeedHarness.run { house in
+        try await FeedHarness.run { harness in
             let logger = Running.quiet
             let (hangs, answers) = (Receiver(hangs: true), Receiver(hangs: false))
             let serving = [hangs, answers].map { receiver in Task { try await receiver.server.run() } }
@@ -178,19 +178,19 @@ struct CourierPlacesTests {
             // Ten organisations whose receivers hang: more than there are places.
             var feeds: [Feed] = []
             for _ in 0..<10 {
-                let feed = try await house.subscribe()
-                let worker = house.worker(try await house.addEndpoint(feed.organisation, url: urls.0), places: places, hand: hand)
+                let feed = try await harness.subscribe()
+                let worker = harness.worker(try await harness.addEndpoint(feed.organisation, url: urls.0), places: places, hand: hand)
                 feeds.append(feed)
                 running.append(Task { await worker.run(.items) })
             }
-            let healthy = try await house.subscribe()
-            let worker = house.worker(try await house.addEndpoint(healthy.organisation, url: urls.1), places: places, hand: hand)
+            let healthy = try await harness.subscribe()
+            let worker = harness.worker(try await harness.addEndpoint(healthy.organisation, url: urls.1), places: places, hand: hand)
             running.append(Task { await worker.run(.items) })
             @Sendable func add(_ feeds: [Feed]) async throws {
-                let now = house.world.clock.now.milliseconds
-                for feed in feeds { try await house.upload(feed, [(now, 60)]) }
-                house.world.clock.advance(.seconds(1))
-                try await house.readAll()
+                let now = harness.world.clock.now.milliseconds
+                for feed in feeds { try await harness.upload(feed, [(now, 60)]) }
+                harness.world.clock.advance(.seconds(1))
+                try await harness.readAll()
             }
             try await add(feeds)
             try await eventually("as many hang as may", isTrue: { places.counts.slow == Self.few.slow && hangs.underWay > 0 })

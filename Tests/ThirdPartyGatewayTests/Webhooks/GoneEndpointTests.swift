@@ -15,34 +15,34 @@ import Testing
 struct GoneEndpointTests {
     @Test("SHR-14: what was answered 410 waits, is no dead letter, and comes first under the same id once the endpoint is verified again")
     func goesOnWhereItStopped() async throws {
-        try await FeedHarness.runWithFeed { house, feed in
-            let sister = try await house.subscribe(feed.organisation)
-            let endpoint = try await house.addEndpoint(feed.organisation)
+        try await FeedHarness.runWithFeed { harness, feed in
+            let sister = try await harness.subscribe(feed.organisation)
+            let endpoint = try await harness.addEndpoint(feed.organisation)
             let receiver = PlayedReceiver()
-            let worker = house.worker(endpoint, hand: receiver.hand)
+            let worker = harness.worker(endpoint, hand: receiver.hand)
             func add() async throws {
-                try await house.upload(feed, [(house.world.clock.now.milliseconds, 60)])
-                house.world.clock.advance(.seconds(1))
-                try await house.readAll()
+                try await harness.upload(feed, [(harness.world.clock.now.milliseconds, 60)])
+                harness.world.clock.advance(.seconds(1))
+                try await harness.readAll()
             }
             try await add()
             receiver.play([], usual: .refuse(410))
-            try await house.drain(worker)
+            try await harness.drain(worker)
             try await add()
-            try await house.end(sister, .ended)
+            try await harness.end(sister, .ended)
             #expect(try await worker.turn(.items) == .stopped)
-            let counts = try await house.store.read { db in try house.queue.counts(db, of: endpoint.id) }
+            let counts = try await harness.store.read { db in try harness.queue.counts(db, of: endpoint.id) }
             #expect(counts.waiting == 2 && counts.dead == 0, "the items, and the end of the sister")
             receiver.play([])
-            try await house.store.write { db in
-                guard var gone = try house.endpoints.find(db, endpoint.id) else { return }
+            try await harness.store.write { db in
+                guard var gone = try harness.endpoints.find(db, endpoint.id) else { return }
                 #expect(gone.state == .gone)
                 gone.state = .active
-                try house.queue.wake(db, gone.id, at: house.world.clock.now)
-                try house.endpoints.save(db, gone)
+                try harness.queue.wake(db, gone.id, at: harness.world.clock.now)
+                try harness.endpoints.save(db, gone)
             }
-            try await house.drain(worker)
-            try await house.drain(worker, .notices)
+            try await harness.drain(worker)
+            try await harness.drain(worker, .notices)
             #expect(receiver.numbers(feed.request) == [1, 2])
             #expect(receiver.taken.first?.id == receiver.attempts.first?.id, "the same message")
             #expect(
@@ -61,13 +61,13 @@ struct GoneEndpointTests {
             ("http://hooks.internal/", true), ("https://10.0.0.1/", true),
         ])
     func plainHosts(url: String, isTaken: Bool) {
-        let house = EndpointGuard(allowsPrivate: true)
+        let harness = EndpointGuard(allowsPrivate: true)
         guard !isTaken else {
-            #expect(throws: Never.self) { _ = try house.check(url) }
+            #expect(throws: Never.self) { _ = try harness.check(url) }
             return
         }
         do {
-            _ = try house.check(url)
+            _ = try harness.check(url)
             Issue.record("it was taken: \(url)")
         } catch {
             #expect(error.status == 422 && error.errors?.first?.pointer == "/url" && error.detail?.contains("https://") == true)

@@ -141,8 +141,8 @@ struct EndpointGuardTests {
         } catch {
             #expect(error.status == 422 && error.errors?.first?.pointer == "/url" && error.detail?.contains("https://") == true)
         }
-        let house = EndpointGuard(allowsPrivate: true)
-        #expect(try house.check("http://127.0.0.1:9000/hook").host == "127.0.0.1")
-        #expect(throws: Problem.self) { _ = try house.check("gopher://127.0.0.1/") }
+        let harness = EndpointGuard(allowsPrivate: true)
+        #expect(try harness.check("http://127.0.0.1:9000/hook").host == "127.0.0.1")
+        #expect(throws: Problem.self) { _ = try harness.check("gopher://127.0.0.1/") }
     }
 }
