@@ -6,6 +6,7 @@ package import Foundation
 package import Logging
 package import ServiceKit
 package import ServiceLifecycle
+import Storage
 import Synchronization
 
 /// The peers of one test in one folder, and what runs in the background until `stop`. A second one in the same folder is a restart.
@@ -75,6 +76,14 @@ package final class Harness: Sendable {
     /// What is left to do when nobody is on the bus any more.
     package func atEnd(_ close: @escaping @Sendable () async -> Void) {
         state.withLock { $0.closing.append(close) }
+    }
+
+    /// As `atEnd`, for the files of a service.
+    package func closeAtEnd(_ opened: OpenedStore) {
+        atEnd {
+            await opened.store.close()
+            await opened.keys.close()
+        }
     }
 
     /// Stops the services, all at once, ends what else runs, takes the peers off the bus in the order in which they were made, and closes

@@ -11,6 +11,15 @@ extension HarnessClient {
     }
 }
 
+extension HarnessClient {
+    /// Registers at a consent that asks for no confirmation, and logs in.
+    package func join(_ form: [String: any Sendable]) async throws -> (person: PersonID, token: String) {
+        try await ask("POST", "/consent/v1/accounts", json: form).expect(status: 201)
+        let token = try await logIn(form["email"] as? String ?? "", form["password"] as? String ?? "").accessToken
+        return (try PersonID(accessToken: token), token)
+    }
+}
+
 /// An answer began no session, or a token names no person.
 package struct NoSession: Error {
     package let status: Int?

@@ -1,4 +1,4 @@
-// What the people of tests fill in at consent.
+// What the people of tests fill in at consent, and organisations at the gateway.
 
 import Contracts
 
@@ -12,5 +12,26 @@ package func registrationForm(
         "name": name, "surname": surname, "email": email, "password": password, "passwordAgain": password, "fiscalCode": code,
         "birthDate": "1940-05-01", "cityOfBirth": "H501", "cityOfResidence": "F205", "address": "Via Roma 1", "occupation": "student",
         "weight": 61.5, "height": 162, "language": "it", "acceptedTerms": terms, "acceptedPrivacy": terms,
+    ]
+}
+
+/// Every field is right.
+/// - Parameters:
+///   - email: the corporate address; the representative has one beside it.
+///   - terms: the version of the conditions that it accepts.
+package func organisationForm(
+    name: String, email: String, sector: String, description: String, password: String, terms: String
+) -> [String: any Sendable] {
+    let address = ["street": "Via Festa del Perdono 7", "city": "Milano", "postalCode": "20122"]
+    let host = email.split(separator: "@").last ?? ""
+    let representative = [
+        "name": "Mario", "surname": "Rossi", "officeAddress": "Via Festa del Perdono 7, Milano", "phone": "+39 02 50311",
+        "email": "mario.rossi@\(host)", "fiscalCode": "RSSMRA80A01H501U",
+    ]
+    return [
+        "businessName": name, "vatNumber": "IT00743110157", "legalAddress": address, "billingAddress": address, "email": email,
+        "emailAgain": email, "sector": sector, "description": description, "representative": representative,
+        "paymentMethod": "bank-transfer", "password": password, "passwordAgain": password, "acceptedTerms": terms,
+        "acceptedPrivacy": terms, "acceptedResponsibility": terms, "acceptedJurisdiction": terms,
     ]
 }

@@ -24,13 +24,7 @@ struct RestoredStoreTests {
 
     /// One start.
     private func start(in folder: URL, copyTo copy: URL? = nil) async throws -> (epoch: String, begun: Int) {
-        var reader = SettingsReader(environment: [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent("s").path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path,
-        ])
-        let runtime = try Runtime(
-            peer: .consent, settings: SuiteSettings(&reader, peer: .consent, httpPort: 0), logger: Running.quiet)
+        let runtime = try Runtime.test(.consent, in: folder)
         let opened = try await OpenedStore(on: runtime, applicationID: 1, migrations: Self.migrations) { db in
             try db.execute(sql: "INSERT INTO epochs DEFAULT VALUES")
         }
@@ -46,7 +40,7 @@ struct RestoredStoreTests {
     func epoch() async throws {
         try await withTemporaryFolder { folder in
             for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
-            let (copy, store) = (folder.appendingPathComponent("copy.db"), folder.appendingPathComponent("s/consent.db"))
+            let (copy, store) = (folder.appendingPathComponent("copy.db"), folder.appendingPathComponent("consent/consent.db"))
             let first = try await start(in: folder, copyTo: copy)
             let second = try await start(in: folder)
             #expect(first.epoch == second.epoch && second.begun == 0)

@@ -50,13 +50,7 @@ struct SharedSecretTests {
     private static func start(
         _ peer: Peer, in folder: URL
     ) async throws -> (secrets: [String: [UInt8]], remarks: [String]) {
-        var reader = SettingsReader(environment: [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent(peer.name).path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path,
-        ])
-        let runtime = try Runtime(
-            peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: Running.quiet)
+        let runtime = try Runtime.test(peer, in: folder)
         do {
             let keys = try runtime.openPersonKeys()
             var secrets: [String: [UInt8]] = [:]

@@ -58,22 +58,11 @@ struct WholeStoreTests {
         }
     }
 
-    private static func runtime(of peer: Peer, in folder: URL, beginsAnew: Bool = false) throws -> Runtime {
-        var reader = SettingsReader(environment: [
-            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent(peer.name).path,
-            "TRACKME_BUS_DIRECTORY": folder.appendingPathComponent("b").path,
-            "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path,
-        ])
-        return try Runtime(
-            peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0),
-            logger: Running.quiet, beginsAnew: beginsAnew)
-    }
-
     /// One start and an orderly end; `body` is in between.
     private static func start(
         in folder: URL, beginsAnew: Bool = false, _ body: (OpenedStore) async throws -> Void = { _ in }
     ) async throws {
-        let runtime = try runtime(of: .consent, in: folder, beginsAnew: beginsAnew)
+        let runtime = try Runtime.test(.consent, in: folder, beginsAnew: beginsAnew)
         let opened: OpenedStore
         do {
             opened = try await OpenedStore(on: runtime, applicationID: 1, migrations: migrations)
@@ -183,7 +172,7 @@ struct WholeStoreTests {
             let place = Place(folder: folder)
             let file = folder.appendingPathComponent("k/sos-dispatcher/emergency-identity.key")
             func start() async throws -> [UInt8] {
-                let runtime = try Self.runtime(of: .sosDeputy, in: folder)
+                let runtime = try Runtime.test(.sosDeputy, in: folder)
                 do {
                     let keys = try runtime.openPersonKeys()
                     let secret = try runtime.secret("emergency-identity.key", of: .sosDispatcher)

@@ -65,18 +65,9 @@ struct Hospital: Sendable {
     // MARK: Its account
 
     static func form() -> [String: Any] {
-        let address = ["street": "Via Festa del Perdono 7", "city": "Milano", "postalCode": "20122"]
-        let version = OrganisationConditions.version
-        return [
-            "businessName": "Ospedale Maggiore", "vatNumber": "IT00743110157", "legalAddress": address, "billingAddress": address,
-            "email": Self.address, "emailAgain": Self.address, "sector": "health care", "description": "A hospital.",
-            "representative": [
-                "name": "Mario", "surname": "Rossi", "officeAddress": "Via Festa del Perdono 7, Milano", "phone": "+39 02 50311",
-                "email": "mario.rossi@ospedale.example", "fiscalCode": "RSSMRA80A01H501U",
-            ],
-            "paymentMethod": "bank-transfer", "password": Self.password, "passwordAgain": Self.password, "acceptedTerms": version,
-            "acceptedPrivacy": version, "acceptedResponsibility": version, "acceptedJurisdiction": version,
-        ]
+        organisationForm(
+            name: "Ospedale Maggiore", email: Self.address, sector: "health care", description: "A hospital.", password: Self.password,
+            terms: OrganisationConditions.version)
     }
 
     /// The text of the mails that have arrived at an address, decoded.

@@ -58,18 +58,7 @@ struct PanelStories {
 
         /// A watch that is paired by the digits on its display.
         func pair(measuring measures: [String]) async throws -> AddDevice.Reply {
-            struct Offer: Decodable { var pairing, number, secret: String }
-            struct Paired: Decodable { var device: DeviceID }
-            struct Progress: Decodable { var token: String }
-            let base = suite.server + "/ingest/v1/pairings"
-            let form: [String: any Sendable] = ["model": "watch", "kind": "wearable", "measures": measures, "intervalMs": 1000]
-            let offer: Offer = try await suite.say("POST", base, form).decoded()
-            let device = try await eventually("ingest knows the account, and the watch is paired") { [suite, token] in
-                let said = try await suite.say("POST", "\(base)/\(offer.pairing)/confirmation", ["number": offer.number], as: token)
-                return said.status == 200 ? try said.decoded(as: Paired.self).device : nil
-            }
-            let progress: Progress = try await suite.say("POST", "\(base)/\(offer.pairing)/poll", ["secret": offer.secret]).decoded()
-            return AddDevice.Reply(person: person, device: device, token: progress.token)
+            try await suite.pair(measuring: measures, of: person, by: token)
         }
 
         /// A device with a token, paired by an operator's hand; it delivers everything.

@@ -14,18 +14,8 @@ import Testing
 extension Guest {
     /// Pairs a device by the digits on its display, in place of the scale.
     fileprivate func pair(_ model: String, measuring measures: [String]) async throws -> AddDevice.Reply {
-        struct Offer: Decodable { var pairing, number, secret: String }
-        struct Paired: Decodable { var device: DeviceID }
-        struct Progress: Decodable { var token: String }
         _ = try await suite.ask(RevokeDevice(device: scale.device))
-        let base = suite.server + "/ingest/v1/pairings"
-        let form: [String: any Sendable] = ["model": model, "kind": "wearable", "measures": measures, "intervalMs": 60_000]
-        let offer: Offer = try await suite.say("POST", base, form).decoded()
-        let confirmed = try await suite.say("POST", "\(base)/\(offer.pairing)/confirmation", ["number": offer.number], as: token)
-        try #require(confirmed.status == 200, "\(confirmed.text)")
-        let paired: Paired = try confirmed.decoded()
-        let progress: Progress = try await suite.say("POST", "\(base)/\(offer.pairing)/poll", ["secret": offer.secret]).decoded()
-        return AddDevice.Reply(person: scale.person, device: paired.device, token: progress.token)
+        return try await suite.pair(model, measuring: measures, every: 60_000, of: scale.person, by: token)
     }
 
     /// What the app shows of one type, the first thousand.

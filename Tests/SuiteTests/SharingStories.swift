@@ -71,11 +71,8 @@ struct Guest: Sendable {
         let form = registrationForm(
             name: name, surname: "Ospite", email: email, password: Self.password, terms: Conditions.version
         ).merging(own) { $1 }
-        let registered = try await suite.say("POST", suite.consent + "/consent/v1/accounts", form)
-        try #require(registered.status == 201, "\(registered.text)")
+        let (person, token) = try await HarnessClient(suite.consent).join(form)
         Guest.lastSecond.withLock { $0 = Timestamp.now.milliseconds / 1000 }
-        let token = try await HarnessClient(suite.consent).logIn(email, Self.password).accessToken
-        let person = try PersonID(accessToken: token)
         scale = try await eventually("ingest knows the account") {
             try? await suite.ask(AddDevice(person: person, name: "Bilancia", intervalMs: 1000))
         }

@@ -158,6 +158,24 @@ struct StorySuite: Sendable {
         try await ask(AddDevice(person: nil, name: name, intervalMs: interval.wholeMilliseconds))
     }
 
+    /// Pairs a device by the digits on its display.
+    func pair(
+        _ model: String = "watch", measuring measures: [String], every intervalMs: Int = 1000, of person: PersonID, by token: String
+    ) async throws -> AddDevice.Reply {
+        struct Offer: Decodable { var pairing, number, secret: String }
+        struct Paired: Decodable { var device: DeviceID }
+        struct Progress: Decodable { var token: String }
+        let base = server + "/ingest/v1/pairings"
+        let form: [String: any Sendable] = ["model": model, "kind": "wearable", "measures": measures, "intervalMs": intervalMs]
+        let offer: Offer = try await say("POST", base, form).decoded()
+        let device = try await eventually("ingest knows the account, and the \(model) is paired") {
+            let said = try await say("POST", "\(base)/\(offer.pairing)/confirmation", ["number": offer.number], as: token)
+            return said.status == 200 ? try said.decoded(as: Paired.self).device : nil
+        }
+        let progress: Progress = try await say("POST", "\(base)/\(offer.pairing)/poll", ["secret": offer.secret]).decoded()
+        return AddDevice.Reply(person: person, device: device, token: progress.token)
+    }
+
     /// Somebody who subscribed to AutomatedSOS.
     func subscriber(bounds: [String: Bounds] = [:]) async throws -> AddDevice.Reply {
         let watch = try await someone()

@@ -114,6 +114,7 @@ final class AccountHarness: HTTPHarness {
             for job in parts.jobs.all { harness.run { try await job.run() } }
             harness.run { [announcements = parts.announcements] in try await announcements.run() }
         }
+        harness.closeAtEnd(opened)
         port = await server.boundPort
     }
 
@@ -125,17 +126,11 @@ final class AccountHarness: HTTPHarness {
         throw Problem.notForThisAccount
     }
 
-    private func stop() async {
-        await harness.stop()
-        await opened.store.close()
-        await opened.keys.close()
-    }
-
     /// Runs `body` with the service up in the folder; again in the same folder is a restart.
     static func run<Value>(
         in folder: URL, _ environment: [String: String] = [:], background: Bool = true, _ body: (AccountHarness) async throws -> Value
     ) async throws -> Value {
-        try await withHarness(AccountHarness(folder, environment, background: background), body) { await $0.stop() }
+        try await withHarness(AccountHarness(folder, environment, background: background), body) { await $0.harness.stop() }
     }
 
     static func run<Value>(

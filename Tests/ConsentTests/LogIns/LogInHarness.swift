@@ -29,7 +29,6 @@ final class LogInHarness: HTTPHarness {
     let trackme: BusClient
     let gateway: BusClient
     let hearing: StreamConsumer
-    private let keys: PersonKeys
     private let harness: Harness
 
     private static let migration = Migration(1, "log-ins alone") { db in
@@ -87,7 +86,7 @@ final class LogInHarness: HTTPHarness {
             .init(title: "Log-ins", version: "1.0.0", summary: "Under test.", prefix: "consent"), routes: parts.routes, port: 0,
             publicOrigin: Self.origin, edge: EdgeSecret(AccountHarness.edgeSecret), health: Health(missing: { [] }, metrics: { "" }),
             authenticate: parts.authenticate, logger: own.logger)
-        (self.parts, store, keys, self.clock) = (parts, ground.store, ground.keys, clock)
+        (self.parts, store, self.clock) = (parts, ground.store, clock)
         self.harness = harness
         trackme = try await others[0].client(of: .consent)
         gateway = try await others[1].client(of: .consent)
@@ -95,6 +94,7 @@ final class LogInHarness: HTTPHarness {
         harness.run { try await server.run() }
         harness.run { try await outbox.run() }
         harness.run { try await parts.recoveries.run() }
+        harness.closeAtEnd(ground)
         port = await server.boundPort
     }
 
@@ -106,17 +106,11 @@ final class LogInHarness: HTTPHarness {
         try JSONSerialization.data(withJSONObject: members).write(to: file)
     }
 
-    private func stop() async {
-        await harness.stop()
-        await store.close()
-        await keys.close()
-    }
-
     /// Runs `body` with the service up in the folder; again in the same folder is a restart.
     static func run<Value>(
         in folder: URL, environment: [String: String] = [:], clock: TestClock = TestClock(), _ body: (LogInHarness) async throws -> Value
     ) async throws -> Value {
-        try await withHarness(LogInHarness(folder, environment, clock), body) { await $0.stop() }
+        try await withHarness(LogInHarness(folder, environment, clock), body) { await $0.harness.stop() }
     }
 
     static func run<Value>(environment: [String: String] = [:], _ body: (LogInHarness) async throws -> Value) async throws -> Value {

@@ -132,6 +132,8 @@ final class SharingHarness: Sendable {
             families: SharingModule.families, store: opened.store, render: { _, row in try parts.render(row) },
             snapshot: { try await parts.snapshot($0) }
         ).register(in: &methods)
+        harness.atEnd { [accesses] in await accesses.close() }
+        harness.closeAtEnd(opened)
         try await runtime.answer(methods)
     }
 
@@ -142,18 +144,11 @@ final class SharingHarness: Sendable {
         return made
     }
 
-    private func stop() async {
-        await harness.stop()
-        await accesses.close()
-        await opened.store.close()
-        await opened.keys.close()
-    }
-
     /// Runs `body` with sharing up in the folder.
     static func run<Value>(
         in folder: URL, world: SharingWorld, environment: [String: String] = [:], _ body: (SharingHarness) async throws -> Value
     ) async throws -> Value {
-        try await withHarness(SharingHarness(folder, world, environment), body) { await $0.stop() }
+        try await withHarness(SharingHarness(folder, world, environment), body) { await $0.harness.stop() }
     }
 
     static func run<Value>(environment: [String: String] = [:], _ body: (SharingHarness) async throws -> Value) async throws -> Value {

@@ -32,9 +32,7 @@ extension SystemTests {
         /// The person's account with a supervised watch that has delivered.
         private func anna(in suite: RealSuite, _ consent: String) async throws -> (token: String, person: PersonID, watch: AddDevice.Reply)
         {
-            #expect(try await say("POST", consent + "/consent/v1/accounts", Self.form).status == 201)
-            let token = try await HarnessClient(consent).logIn(Self.email, Self.password).accessToken
-            let person = try PersonID(accessToken: token)
+            let (person, token) = try await HarnessClient(consent).join(Self.form)
             let watch = try await eventually("ingest knows the account") {
                 try? await suite.ask(AddDevice(person: person, name: "Orologio Canarino", intervalMs: 1000))
             }

@@ -197,20 +197,14 @@ struct RealSuite: Sendable {
 
     /// A new person with one device, supervised on request.
     func addPerson(name: String = "watch", supervised: Bool) async throws -> AddDevice.Reply {
-        try await SuiteConnection.with(layout) { connection in
-            let added = try await connection.ask(AddDevice(person: nil, name: name, intervalMs: 1000))
-            if supervised {
-                _ = try await connection.ask(SubscribePerson(person: added.person, clausesAccepted: true, bounds: [:]))
-            }
-            return added
-        }
+        try await addPeople(1, name: name, supervised: supervised)[0]
     }
 
-    func addPeople(_ count: Int, supervised: Bool = true) async throws -> [AddDevice.Reply] {
+    func addPeople(_ count: Int, name: String = "watch", supervised: Bool = true) async throws -> [AddDevice.Reply] {
         try await SuiteConnection.with(layout) { connection in
             var people: [AddDevice.Reply] = []
             for _ in 0..<count {
-                let added = try await connection.ask(AddDevice(person: nil, name: "watch", intervalMs: 1000))
+                let added = try await connection.ask(AddDevice(person: nil, name: name, intervalMs: 1000))
                 if supervised {
                     _ = try await connection.ask(SubscribePerson(person: added.person, clausesAccepted: true, bounds: [:]))
                 }

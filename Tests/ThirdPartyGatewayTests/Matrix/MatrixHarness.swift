@@ -56,17 +56,12 @@ final class MatrixHarness: Sendable {
         declared = try DeclaredAnswers(parts.server.routes)
         self.harness = harness
         harness.run { try await parts.server.run() }
+        harness.closeAtEnd(parts.opened)
         port = await parts.server.boundPort
     }
 
-    private func stop() async {
-        await harness.stop()
-        await parts.opened.store.close()
-        await parts.opened.keys.close()
-    }
-
     static func run(_ body: (MatrixHarness) async throws -> Void) async throws {
-        try await withTemporaryFolder { folder in try await withHarness(MatrixHarness(folder), body) { await $0.stop() } }
+        try await withTemporaryFolder { folder in try await withHarness(MatrixHarness(folder), body) { await $0.harness.stop() } }
     }
 
     var ask: GatewayCaller { GatewayCaller(port: port, declared: declared) }

@@ -70,13 +70,8 @@ final class OrganisationHarness: Sendable {
         harness.run { try await server.run() }
         harness.run { try await outbox.run() }
         if runsJobs { harness.run { try await parts.jobs.run() } }
+        harness.closeAtEnd(opened)
         port = await server.boundPort
-    }
-
-    private func stop() async {
-        await harness.stop()
-        await opened.store.close()
-        await opened.keys.close()
     }
 
     /// Runs `body` with the gateway up in the folder; again in the same folder is a restart.
@@ -85,7 +80,7 @@ final class OrganisationHarness: Sendable {
         runsJobs: Bool = true, _ body: (OrganisationHarness) async throws -> Value
     ) async throws -> Value {
         let harness = try await OrganisationHarness(folder, environment, consent, clock, runsJobs: runsJobs)
-        return try await withHarness(harness, body) { await $0.stop() }
+        return try await withHarness(harness, body) { await $0.harness.stop() }
     }
 
     static func run<Value>(
@@ -139,18 +134,9 @@ extension OrganisationHarness {
 
     /// A form in which everything is right.
     static func form(_ change: (inout [String: Any]) -> Void = { _ in }) -> [String: Any] {
-        let address = ["street": "Via Festa del Perdono 7", "city": "Milano", "postalCode": "20122"]
-        let version = OrganisationConditions.version
-        var form: [String: Any] = [
-            "businessName": "Istituto Ricerche S.p.A.", "vatNumber": "IT00743110157", "legalAddress": address, "billingAddress": address,
-            "email": Self.address, "emailAgain": Self.address, "sector": "medical research", "description": "Hearts at rest.",
-            "representative": [
-                "name": "Mario", "surname": "Rossi", "officeAddress": "Via Festa del Perdono 7, Milano", "phone": "+39 02 50311",
-                "email": "mario.rossi@example.org", "fiscalCode": "RSSMRA80A01H501U",
-            ],
-            "paymentMethod": "bank-transfer", "password": Self.password, "passwordAgain": Self.password, "acceptedTerms": version,
-            "acceptedPrivacy": version, "acceptedResponsibility": version, "acceptedJurisdiction": version,
-        ]
+        var form: [String: Any] = organisationForm(
+            name: "Istituto Ricerche S.p.A.", email: Self.address, sector: "medical research", description: "Hearts at rest.",
+            password: Self.password, terms: OrganisationConditions.version)
         change(&form)
         return form
     }

@@ -132,10 +132,7 @@ struct ContestedMoneyTests {
 
     private static func openBill() -> Bill {
         let now = usual
-        var bill = Bill(
-            payment: PaymentID(bits: 1), request: RequestID(bits: 2), organisation: OrganisationID(bits: 3),
-            amount: Amount(minor: 622, currency: "EUR"), priceListVersion: 1, at: now)
-        _ = bill.submitted(paidBy: .card, through: "stripe", at: now)
+        var bill = Bill.byCard(at: now)
         _ = bill.heard(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: now)
         _ = bill.accepted(at: now)
         return bill
@@ -264,10 +261,7 @@ struct ContestedMoneyTests {
     @Test("PAY-02: a process that the handler has opened about another amount is called off before anybody sees it")
     func openedForAnother() {
         let now = Self.usual
-        var bill = Bill(
-            payment: PaymentID(bits: 1), request: RequestID(bits: 2), organisation: OrganisationID(bits: 3),
-            amount: Amount(minor: 622, currency: "EUR"), priceListVersion: 1, at: now)
-        _ = bill.submitted(paidBy: .card, through: "stripe", at: now)
+        var bill = Bill.byCard(at: now)
         let word = ProviderStatus.opened(reference: "pi_1", step: PayerStep(), amount: Amount(minor: 62200, currency: "EUR"))
         #expect(bill.heard(word, of: 1, at: now) == [.ask(.cancel, attempt: 1), .tell(.notFeasible(reason: "amount-differs"))])
         #expect(bill.isFeasible == false && bill.attention?.what == .amountDiffers)

@@ -21,10 +21,7 @@ private struct ContestedWorld {
 
     init(seed: UInt64) throws {
         luck = SeededGenerator(seed: seed)
-        bill = Bill(
-            payment: PaymentID(bits: 1), request: RequestID(bits: 2), organisation: OrganisationID(bits: 3),
-            amount: Amount(minor: 622, currency: "EUR"), priceListVersion: 1, at: Self.now)
-        _ = bill.submitted(paidBy: .card, through: "stripe", at: Self.now)
+        bill = Bill.byCard(at: Self.now)
         _ = bill.accepted(at: Self.now)
         _ = bill.heard(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: Self.now)
         _ = try bill.confirm(1, at: Self.now)

@@ -78,10 +78,7 @@ struct LostMoneyTests {
     @Test("PAY-09: a word about what was called off is wanted only where the handler knows the process")
     func wanted() throws {
         let now = PaymentHarness.start
-        var bill = Bill(
-            payment: PaymentID(bits: 1), request: RequestID(bits: 2), organisation: OrganisationID(bits: 3),
-            amount: Amount(minor: 1000, currency: "EUR"), priceListVersion: 1, at: now)
-        _ = bill.submitted(paidBy: .card, through: "stripe", at: now)
+        var bill = Bill.byCard(minor: 1000, at: now)
         _ = bill.accepted(at: now)
         _ = try bill.abandon(at: now)
         #expect(bill.attempts[0].state == .cancelled && !bill.wants(.look, 1), "its opening was never answered")

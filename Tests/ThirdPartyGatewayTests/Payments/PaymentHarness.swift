@@ -351,6 +351,17 @@ final class PaymentHarness: Sendable {
     }
 }
 
+extension Bill {
+    /// Asked for, and to be paid by card.
+    static func byCard(minor: Int64 = 622, at now: Timestamp) -> Bill {
+        var bill = Bill(
+            payment: PaymentID(bits: 1), request: RequestID(bits: 2), organisation: OrganisationID(bits: 3),
+            amount: Amount(minor: minor, currency: "EUR"), priceListVersion: 1, at: now)
+        _ = bill.submitted(paidBy: .card, through: "stripe", at: now)
+        return bill
+    }
+}
+
 /// What everybody in the stories has.
 enum PaymentSamples {
     static let buyer = "Cardiolab"

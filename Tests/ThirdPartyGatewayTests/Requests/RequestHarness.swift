@@ -206,20 +206,15 @@ final class RequestHarness: Sendable {
             }, logger: harness.logger)
         declared = try DeclaredAnswers(server.routes)
         harness.run { try await server.run() }
+        harness.closeAtEnd(opened)
         port = await server.boundPort
-    }
-
-    private func stop() async {
-        await harness.stop()
-        await opened.store.close()
-        await opened.keys.close()
     }
 
     static func run<Value>(
         in folder: URL, world: RequestWorld, of organisation: OrganisationID, environment: [String: String] = [:],
         _ body: (RequestHarness) async throws -> Value
     ) async throws -> Value {
-        try await withHarness(RequestHarness(folder, world, organisation, environment), body) { await $0.stop() }
+        try await withHarness(RequestHarness(folder, world, organisation, environment), body) { await $0.harness.stop() }
     }
 
     static func run<Value>(environment: [String: String] = [:], _ body: (RequestHarness) async throws -> Value) async throws -> Value {
