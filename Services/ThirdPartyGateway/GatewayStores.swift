@@ -31,12 +31,12 @@ struct GatewayStores: Sendable {
             bills: bills, queue: WebhookQueueStore(hub: hub), keep: settings.subscriptions.keepItems, clock: clock)
         // Event streams that one organisation may have open.
         releases = RequestReleaseStore(watchers: Watchers(limit: 20), clock: clock)
-        let ledger = PaymentStore(
+        let paymentStore = PaymentStore(
             table: bills, jobs: PaymentJobStore(sealKey: key.derived(for: "errands")),
             invoices: InvoiceStore(key: key.derived(for: "invoices")),
             providers: try providers ?? PaymentProviders(settings.payments, on: runtime, clock: clock), organisations: organisations,
             releases: releases, subscriptions: subscriptions, settings: settings.payments, publicOrigin: runtime.settings.publicOrigin,
             wakeUp: WakeUpSignal())
-        payments = PaymentRepository(ledger: ledger, prices: PriceRepository(), settings: settings.payments, clock: clock)
+        payments = PaymentRepository(paymentStore: paymentStore, prices: PriceRepository(), settings: settings.payments, clock: clock)
     }
 }

@@ -40,7 +40,7 @@ enum GatewaySchema {
             try SubscriptionMigration.addEpochs(to: db)
         },
         Migration(8, "what data files could not hold") { db in try RequestMigration.addDamaged(to: db) },
-        Migration(9, "registrations that claim no address") { db in try OrganisationMigration.addWishedAddress(to: db) },
+        Migration(9, "registrations that claim no address") { db in try OrganisationMigration.addRequestedAddress(to: db) },
         Migration(10, "grants as every service keeps them") { db in try SubscriptionMigration.moveGrants(in: db) },
         Migration(11, "one table for all jobs") { db in
             try JobTable.create(in: db)

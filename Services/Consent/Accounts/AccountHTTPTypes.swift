@@ -95,8 +95,8 @@ struct AutomatedSOSItem: Codable, Sendable {
     var status: AutomatedSOSPreference.Status
     var reason: String?
 
-    init(_ wish: AutomatedSOSPreference) {
-        (status, reason) = (wish.status, wish.reason)
+    init(_ preference: AutomatedSOSPreference) {
+        (status, reason) = (preference.status, preference.reason)
     }
 }
 

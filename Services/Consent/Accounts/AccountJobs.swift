@@ -49,16 +49,16 @@ struct AccountJobs: Sendable {
         joins = JobRunner(repository.jobs.joins, in: store, logger: logger) { job in
             let person = job.body.person
             guard try await Self.isOpen(person, store, repository) else { return { _ in AutomatedSOSPreference(status: .asked) } }
-            let wish: AutomatedSOSPreference
+            let preference: AutomatedSOSPreference
             do {
                 try await dependencies.subscribePerson(job.id, Methods.encode(job.body))
-                wish = AutomatedSOSPreference(status: .active)
+                preference = AutomatedSOSPreference(status: .active)
             } catch let failure as Failure where failure.isLasting {
-                wish = Self.refused(failure)
+                preference = Self.refused(failure)
             }
             return { db in
-                try repository.settleSOS(db, of: person, wish, at: .now)
-                return wish
+                try repository.settleSOS(db, of: person, preference, at: .now)
+                return preference
             }
         }
     }

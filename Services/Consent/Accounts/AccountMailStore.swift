@@ -199,17 +199,17 @@ struct AccountMailStore: Sendable {
     // MARK: What became of them
 
     /// Notes a mail that came back, unless the address has changed since; for the follower of `notify.deliveries`.
-    func settled(_ db: Database, _ news: MessageSettled, at: Timestamp) throws {
-        guard news.channel == .mail else { return }
+    func settled(_ db: Database, _ settled: MessageSettled, at: Timestamp) throws {
+        guard settled.channel == .mail else { return }
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT account, email_lookup FROM account_mails WHERE message = ?"),
-            arguments: [news.message])
+            arguments: [settled.message])
         guard let row else { return }
         let account = try AccountStore().find(db, number: row[0])
-        if news.state == .failed, let account, account.emailLookup == [UInt8](row[1] as Data) {
+        if settled.state == .failed, let account, account.emailLookup == [UInt8](row[1] as Data) {
             try AccountStore().addressFailed(db, account.number, at: at)
         }
-        try db.cachedStatement(sql: "DELETE FROM account_mails WHERE message = ?").execute(arguments: [news.message])
+        try db.cachedStatement(sql: "DELETE FROM account_mails WHERE message = ?").execute(arguments: [settled.message])
     }
 
     func expire(_ db: Database, now: Timestamp) throws {

@@ -54,7 +54,7 @@ struct AccountModule: Sendable {
             guardianTime: settings.guardianTime, temporaryPasswordTime: settings.temporaryPasswordTime)
         let repository = AccountRepository(
             settings: settings, vault: vault, lookups: dependencies.lookups,
-            news: PeopleEventStore(epoch: dependencies.epoch, vault: vault, relay: dependencies.people), mail: mail, links: links,
+            events: PeopleEventStore(epoch: dependencies.epoch, vault: vault, relay: dependencies.people), mail: mail, links: links,
             consents: ConsentRecordStore(vault: vault),
             jobs: AccountJobStore(vault: vault), credentials: dependencies.credentials)
         let places = try Self.places(settings)
@@ -98,7 +98,7 @@ struct AccountModule: Sendable {
 
     /// Everybody who has an account.
     func snapshot(_ asked: SnapshotStream) async throws -> SnapshotStream.Reply {
-        try await store.read { [news = repository.news] db in try news.snapshot(db, asked) }
+        try await store.read { [events = repository.events] db in try events.snapshot(db, asked) }
     }
 
     // MARK: Places

@@ -11,7 +11,7 @@ struct AccountRepository: Sendable {
     let settings: AccountSettings
     let vault: ProfileVault
     let lookups: AccountLookups
-    let news: PeopleEventStore
+    let events: PeopleEventStore
     let mail: AccountMailStore
     let links: MailLinkStore
     let consents: ConsentRecordStore
@@ -114,11 +114,11 @@ struct AccountRepository: Sendable {
             return try mail.confirmAddress(db, row, profile, at: at)
         }
         try mail.countConfirmation(db, row, profile, at: at)
-        try tell(db, holder, at: at)
+        try notify(db, holder, at: at)
     }
 
     /// Tells the owner of an account that somebody has given what is theirs. Whoever is being erased is told nothing more.
-    func tell(_ db: Database, _ holder: AccountRow, at: Timestamp) throws {
+    func notify(_ db: Database, _ holder: AccountRow, at: Timestamp) throws {
         guard holder.state != .closing else { return }
         do {
             try mail.alreadyRegistered(db, holder, vault.contact(holder), at: at)
@@ -209,7 +209,7 @@ struct AccountRepository: Sendable {
 
     /// What the account is now, for whoever follows.
     func publish(_ db: Database, _ number: AccountNumber, at: Timestamp, trace: String) throws {
-        try news.publish(db, require(db, number), at: at, trace: trace)
+        try events.publish(db, require(db, number), at: at, trace: trace)
     }
 
     func setProfile(_ db: Database, _ row: AccountRow, _ profile: Profile) throws {
@@ -240,7 +240,7 @@ struct AccountRepository: Sendable {
             let holder =
                 try conflict == .email
                 ? table.find(db, email: lookups.email) : lookups.fiscalCode.flatMap { try table.find(db, fiscalCode: $0) }
-            if let holder { try tell(db, holder, at: at) }
+            if let holder { try notify(db, holder, at: at) }
             return .taken(conflict)
         }
         return .made
@@ -289,26 +289,26 @@ struct AccountRepository: Sendable {
 
     /// Deletes an account that nobody has used yet; the person's key is to be destroyed after the commit.
     func forget(_ db: Database, _ row: AccountRow, at: Timestamp, trace: String) throws {
-        try news.publish(db, row, isGone: true, at: at, trace: trace)
+        try events.publish(db, row, isGone: true, at: at, trace: trace)
         if let person = row.subject.person { try JobTable().forget(db, person) }
         _ = try AnonymousSharingStore().delete(db, of: row.number)
         try table.delete(db, row.number)
     }
 
-    /// What became of the wish to join AutomatedSOS.
-    func settleSOS(_ db: Database, of person: PersonID, _ wish: AutomatedSOSPreference, at: Timestamp) throws {
+    /// What became of the request to join AutomatedSOS.
+    func settleSOS(_ db: Database, of person: PersonID, _ preference: AutomatedSOSPreference, at: Timestamp) throws {
         guard let row = try table.find(db, person: person) else { return }
         var profile = try vault.profile(row)
         let before = profile.automatedSOS
-        guard wish != before else { return }
-        profile.automatedSOS = wish
+        guard preference != before else { return }
+        profile.automatedSOS = preference
         try setProfile(db, row, profile)
         // The answer to the question and the dispatcher's own fact tell the same: it is written down once.
-        guard (wish.status == .active) != (before.status == .active) else { return }
+        guard (preference.status == .active) != (before.status == .active) else { return }
         try consents.add(
             db,
             ConsentRecord(
-                what: .automatedSOS, given: wish.status == .active, version: Conditions.version,
+                what: .automatedSOS, given: preference.status == .active, version: Conditions.version,
                 by: profile.guardian == nil ? .person : .guardian), account: row.number, of: row.subject, at: at)
     }
 }

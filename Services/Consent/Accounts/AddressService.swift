@@ -27,7 +27,7 @@ struct AddressService: Sendable {
     func shown(_ token: String, _ purpose: MailLinkPurpose, at: Timestamp) async throws -> Shown {
         try MailLinkStore.requireToken(token)
         return try await store.readBriefly { [repository] db in
-            guard let link = try repository.links.look(db, token, purpose: purpose, at: at) else { throw Problem.linkNotValid }
+            guard let link = try repository.links.find(db, token, purpose: purpose, at: at) else { throw Problem.linkNotValid }
             let contact = try repository.vault.contact(repository.require(db, link.account))
             guard purpose == .changeAddress || purpose == .undoAddress else {
                 return Shown(address: contact.email, language: contact.language)
@@ -67,7 +67,7 @@ struct AddressService: Sendable {
     func state(_ token: String, at: Timestamp) async throws -> AccountRow {
         try MailLinkStore.requireToken(token)
         return try await store.readBriefly { [repository] db in
-            guard let link = try repository.links.look(db, token, purpose: .correctAddress, at: at) else { throw Problem.linkNotValid }
+            guard let link = try repository.links.find(db, token, purpose: .correctAddress, at: at) else { throw Problem.linkNotValid }
             return try repository.require(db, link.account)
         }
     }
@@ -77,7 +77,7 @@ struct AddressService: Sendable {
     func sendAgain(_ token: String, to corrected: EmailAddress?, at: Timestamp) async throws -> AccountRow {
         try await repository.links.require(token, purpose: .correctAddress, in: store, at: at)
         return try await store.write { [repository] db in
-            guard let link = try repository.links.look(db, token, purpose: .correctAddress, at: at) else { throw Problem.linkNotValid }
+            guard let link = try repository.links.find(db, token, purpose: .correctAddress, at: at) else { throw Problem.linkNotValid }
             return try repository.sendAgain(db, link.account, to: corrected, at: at)
         }
     }
@@ -101,7 +101,7 @@ struct AddressService: Sendable {
             try repository.mail.changeAddress(db, row, repository.vault.profile(row), to: new, isTaken: isTaken, at: at)
             try repository.mail.addressChangeAsked(db, row, repository.vault.profile(row), at: at)
             // The answer is the same: only whoever reads the address learns whose it is.
-            if isTaken, let holder { try repository.tell(db, holder, at: at) }
+            if isTaken, let holder { try repository.notify(db, holder, at: at) }
         }
     }
 

@@ -45,7 +45,7 @@ struct GuardianService: Sendable {
     func shown(_ token: String, at: Timestamp) async throws -> GuardianPage {
         try MailLinkStore.requireToken(token)
         return try await store.readBriefly { [repository] db in
-            guard let link = try repository.links.look(db, token, purpose: .guardian, at: at) else { throw Problem.linkNotValid }
+            guard let link = try repository.links.find(db, token, purpose: .guardian, at: at) else { throw Problem.linkNotValid }
             let row = try repository.require(db, link.account)
             guard link.payload.isEmpty else {
                 let matter = try JSONDecoder().decode(GuardianMatter.self, from: Data(link.payload))
@@ -61,7 +61,7 @@ struct GuardianService: Sendable {
         _ token: String, accept: Bool, at: Timestamp, trace: String, through answers: GuardianAnswersRequest
     ) async throws {
         let (person, matter) = try await store.read { [repository] db in
-            guard let link = try repository.links.look(db, token, purpose: .guardian, at: at), !link.payload.isEmpty,
+            guard let link = try repository.links.find(db, token, purpose: .guardian, at: at), !link.payload.isEmpty,
                 let person = try repository.require(db, link.account).subject.person
             else { throw Problem.linkNotValid }
             return (person, try JSONDecoder().decode(GuardianMatter.self, from: Data(link.payload)))

@@ -35,7 +35,7 @@ struct Profile: Hashable, Codable, Sendable {
     var guardian: EmailAddress?
 }
 
-/// What became of the wish to join AutomatedSOS, and what the SOS dispatcher last said of the subscription.
+/// What became of the request to join AutomatedSOS, and what the SOS dispatcher last said of the subscription.
 struct AutomatedSOSPreference: Hashable, Codable, Sendable {
     enum Status: String, Codable, Sendable, CaseIterable {
         case notAsked = "not-asked"

@@ -14,7 +14,7 @@ struct EmergencyCardStore: Sendable {
     private static let atOnce = 100
     /// JSON of a card is far below 3 KiB, and a page at most 1 MiB.
     private static let snapshotPage = 300
-    private static let look = Duration.seconds(10)
+    private static let pollInterval = Duration.seconds(10)
     private static let backoff = Backoff(.seconds(1), upTo: .seconds(1))
 
     let store: Store
@@ -58,23 +58,23 @@ struct EmergencyCardStore: Sendable {
 
     /// Says what is due until it is cancelled. A part of the service (`Background`).
     func run() async throws {
-        let loop = WorkLoop(every: Self.look, signal: wakeUp, backoff: Self.backoff) { [logger] error in
+        let loop = WorkLoop(every: Self.pollInterval, signal: wakeUp, backoff: Self.backoff) { [logger] error in
             logger.error("cards could not be said; it is tried again", metadata: ["error": "\(String(reflecting: type(of: error)))"])
         }
-        try await loop.poll { _ = try await sayDue() }
+        try await loop.poll { _ = try await publishDue() }
     }
 
     /// Goes once through everybody who is due: some stay due, as long as their keys are damaged, and hold nobody up.
     /// - Parameter step: people in one transaction.
     /// - Returns: how many were due.
     @discardableResult
-    func sayDue(at now: Timestamp = .now, step: Int = Self.atOnce) async throws -> Int {
+    func publishDue(at now: Timestamp = .now, step: Int = Self.atOnce) async throws -> Int {
         var (count, last): (Int, PersonID?) = (0, nil)
         repeat {
             let after = last
             let due = try await store.write { [table, repository] db in
                 let due = try table.due(db, after: after, limit: step)
-                for state in due { try say(db, state, repository, at: now) }
+                for state in due { try publish(db, state, repository, at: now) }
                 return due.map(\.person)
             }
             count += due.count
@@ -83,7 +83,7 @@ struct EmergencyCardStore: Sendable {
         return count
     }
 
-    private func say(_ db: Database, _ state: SubscriptionState, _ repository: AccountRepository, at now: Timestamp) throws {
+    private func publish(_ db: Database, _ state: SubscriptionState, _ repository: AccountRepository, at now: Timestamp) throws {
         // Whom an operator enrolled has no account, who is leaving has none any more: nothing is known that could be told.
         guard let row = try repository.table.find(db, person: state.person), row.state != .closing else {
             return try table.settle(db, state)

@@ -4,7 +4,7 @@ import Contracts
 import HTTPKit
 import Sealing
 
-struct ErasureWishBody: Codable, Sendable, Documented {
+struct ErasureRequestBody: Codable, Sendable, Documented {
     var scope: ErasureScope
 
     static let schema = JSONSchema.object(
@@ -13,7 +13,7 @@ struct ErasureWishBody: Codable, Sendable, Documented {
 }
 
 /// What the dialogue shows before anything happens.
-struct ErasureWishAnswer: Codable, Sendable, Documented {
+struct ErasureRequestAnswer: Codable, Sendable, Documented {
     var confirmation: String
     var scope: ErasureScope
     /// In the language of the request.
@@ -28,10 +28,10 @@ struct ErasureWishAnswer: Codable, Sendable, Documented {
         .required("withinHours", .integer(in: 1...720)), .required("expiresAt", .time)
     ).named("ErasureWished")
 
-    init(_ wish: ErasureRequests.Request, hours: Int, language: Language) {
-        (confirmation, scope, withinHours, expiresAt) = (wish.confirmation, wish.scope, hours, wish.expiresAt.rfc3339)
+    init(_ request: ErasureRequests.Request, hours: Int, language: Language) {
+        (confirmation, scope, withinHours, expiresAt) = (request.confirmation, request.scope, hours, request.expiresAt.rfc3339)
         explanation =
-            switch (wish.scope, language) {
+            switch (request.scope, language) {
             case (.data, .italian):
                 "Tutti i dati raccolti saranno cancellati per sempre; i consensi dati finiscono. L'account resta."
             case (.data, .english):

@@ -24,7 +24,7 @@ struct ErasureSettings: Sendable {
 struct ErasureModule: Sendable {
     let service: ErasureService
     let repository: ErasureRepository
-    let duties: ErasureFollower
+    let follower: ErasureFollower
 
     /// - Parameters:
     ///   - relay: of the family `.accounts`.
@@ -40,14 +40,15 @@ struct ErasureModule: Sendable {
         let repository = ErasureRepository(
             store: opened.store, answers: opened.answers, facts: facts, outbox: dependencies.outbox, vault: dependencies.vault,
             secrets: secrets, logger: runtime.logger)
-        let duties = ErasureFollower(
+        let follower = ErasureFollower(
             of: runtime.peer, store: opened.store, keys: opened.keys,
             steps: OwnErasureStore(sharing: dependencies.sharing, further: further).steps, logger: runtime.logger
         ) { try await repository.confirmed($0, by: .consent) }
         service = ErasureService(
-            store: opened.store, facts: facts, dependencies: dependencies, wishes: ErasureRequests(), duties: duties, secrets: secrets,
+            store: opened.store, facts: facts, dependencies: dependencies, requests: ErasureRequests(), follower: follower,
+            secrets: secrets,
             hours: settings.hours, logger: runtime.logger)
-        (self.repository, self.duties) = (repository, duties)
+        (self.repository, self.follower) = (repository, follower)
     }
 
     var routes: [Route] { ErasureRoutes(service: service, repository: repository).all }
@@ -56,5 +57,5 @@ struct ErasureModule: Sendable {
         methods.on(ConfirmErasure.self) { [repository] request, context in try await repository.confirmed(request, context) }
     }
 
-    var services: [any Service] { [Background(duties.run), Background(repository.run)] }
+    var services: [any Service] { [Background(follower.run), Background(repository.run)] }
 }

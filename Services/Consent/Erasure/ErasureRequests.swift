@@ -3,7 +3,7 @@
 import Contracts
 import Sealing
 
-/// One wish for each person; a later one replaces it.
+/// One request for each person; a later one replaces it.
 actor ErasureRequests {
     /// How long a person may think about it.
     static let lasting = Duration.seconds(600)
@@ -14,24 +14,24 @@ actor ErasureRequests {
         let expiresAt: Timestamp
     }
 
-    private var wishes: [PersonID: Request] = [:]
+    private var requests: [PersonID: Request] = [:]
 
     func add(_ person: PersonID, _ scope: ErasureScope, at now: Timestamp) -> Request {
-        wishes = wishes.filter { $0.value.expiresAt > now }
-        let wish = Request(confirmation: Base64URL.encode(Random.bytes(16)), scope: scope, expiresAt: now + Self.lasting)
-        wishes[person] = wish
-        return wish
+        requests = requests.filter { $0.value.expiresAt > now }
+        let request = Request(confirmation: Base64URL.encode(Random.bytes(16)), scope: scope, expiresAt: now + Self.lasting)
+        requests[person] = request
+        return request
     }
 
-    /// The wish that this confirmation belongs to; nil for another person's, an old one, or none.
+    /// The request that this confirmation belongs to; nil for another person's, an old one, or none.
     func find(_ person: PersonID, _ confirmation: String, at now: Timestamp) -> Request? {
-        guard let wish = wishes[person], wish.expiresAt > now,
-            Digest.constantTimeEqual(Array(wish.confirmation.utf8), Array(confirmation.utf8))
+        guard let request = requests[person], request.expiresAt > now,
+            Digest.constantTimeEqual(Array(request.confirmation.utf8), Array(confirmation.utf8))
         else { return nil }
-        return wish
+        return request
     }
 
     func remove(_ person: PersonID) {
-        wishes[person] = nil
+        requests[person] = nil
     }
 }

@@ -1,4 +1,4 @@
-// The doors of erasure: wish, order, certificate, and the operators' list of what is under way.
+// The doors of erasure: request, order, certificate, and the operators' list of what is under way.
 
 import Contracts
 import HTTPKit
@@ -8,19 +8,19 @@ struct ErasureRoutes: Sendable {
     let service: ErasureService
     let repository: ErasureRepository
 
-    var all: [Route] { [wish, order, certificate, keys, list] }
+    var all: [Route] { [request, order, certificate, keys, list] }
 
-    private var wish: Route {
+    private var request: Route {
         Route(
             .post, "/consent/v1/erasures", access: .person, summary: "Asks for data or the account to be erased",
             description: "Nothing is erased yet: the answer says what will be, and holds what confirms it within ten minutes.",
-            body: .json(ErasureWishBody.self, examples: [["scope": "data"]]),
-            answers: [.json(200, "What will be erased", ErasureWishAnswer.self)]
+            body: .json(ErasureRequestBody.self, examples: [["scope": "data"]]),
+            answers: [.json(200, "What will be erased", ErasureRequestAnswer.self)]
         ) { exchange in
             let person = try exchange.person
-            let body: ErasureWishBody = try await exchange.json()
-            let wish = await service.ask(person, body.scope, at: exchange.receivedAt)
-            return try .json(ErasureWishAnswer(wish, hours: service.hours, language: exchange.language))
+            let body: ErasureRequestBody = try await exchange.json()
+            let request = await service.ask(person, body.scope, at: exchange.receivedAt)
+            return try .json(ErasureRequestAnswer(request, hours: service.hours, language: exchange.language))
         }
     }
 

@@ -31,8 +31,8 @@ struct ErasureService: Sendable {
     let store: Store
     let facts: FactStream
     let dependencies: Dependencies
-    let wishes: ErasureRequests
-    let duties: ErasureFollower
+    let requests: ErasureRequests
+    let follower: ErasureFollower
     let secrets: ErasureSecrets
     /// `acc.erase_hours`.
     let hours: Int
@@ -41,19 +41,19 @@ struct ErasureService: Sendable {
     private let accounts = AccountStore()
 
     init(
-        store: Store, facts: FactStream, dependencies: Dependencies, wishes: ErasureRequests, duties: ErasureFollower,
+        store: Store, facts: FactStream, dependencies: Dependencies, requests: ErasureRequests, follower: ErasureFollower,
         secrets: ErasureSecrets,
         hours: Int, logger: Logger
     ) {
-        (self.store, self.facts, self.dependencies, self.wishes) = (store, facts, dependencies, wishes)
-        (self.duties, self.secrets, self.hours, self.logger) = (duties, secrets, hours, logger)
+        (self.store, self.facts, self.dependencies, self.requests) = (store, facts, dependencies, requests)
+        (self.follower, self.secrets, self.hours, self.logger) = (follower, secrets, hours, logger)
     }
 
     // MARK: Asking
 
     /// Nothing happens yet.
     func ask(_ person: PersonID, _ scope: ErasureScope, at now: Timestamp) async -> ErasureRequests.Request {
-        await wishes.add(person, scope, at: now)
+        await requests.add(person, scope, at: now)
     }
 
     /// - Throws: `erasure-not-confirmed`, `erasure-wrong-password` (both: nothing is erased), `erasure-under-way`.
@@ -62,13 +62,13 @@ struct ErasureService: Sendable {
     ) async throws
         -> OrderedErasure
     {
-        guard let wish = await wishes.find(person, confirmation, at: now) else { throw Problem.erasureNotConfirmed }
+        guard let request = await requests.find(person, confirmation, at: now) else { throw Problem.erasureNotConfirmed }
         guard let account = try await store.read({ [accounts] db in try accounts.find(db, person: person) }) else {
             throw Problem.unauthorised
         }
         let begun = try await prove(account, password, at: now)
-        await wishes.remove(person)
-        return try await order(wish.scope, person, account, begun, at: now, trace: trace)
+        await requests.remove(person)
+        return try await order(request.scope, person, account, begun, at: now, trace: trace)
     }
 
     /// The password once more: a session that somebody left open must not be enough. A wrong one counts as a failed log-in.
@@ -103,11 +103,11 @@ struct ErasureService: Sendable {
             guard try table.running(db, of: person, scope: scope) == nil else { throw Problem.erasureUnderWay }
             try dependencies.logIns.succeeded(db, begun)
             try table.add(db, order, capability: secrets.lookup(capability), contact: sealed)
-            try duties.add(db, order)
+            try follower.add(db, order)
             try dependencies.sharing.ordered(db, person, scope: scope, at: now, trace: trace)
             if scope == .account {
                 try dependencies.ending.endAll(db, of: account.number, at: now)
-                try dependencies.repository.news.publish(db, account, isGone: true, at: now, trace: trace)
+                try dependencies.repository.events.publish(db, account, isGone: true, at: now, trace: trace)
                 try accounts.setState(db, account.number, .closing)
                 try dependencies.checker.keep(db, .personGone(person, at: now))
                 db.afterCommit { [checker = dependencies.checker] in checker.learn(.personGone(person, at: now)) }

@@ -13,7 +13,7 @@ import Synchronization
 /// Signs with the key of the month, and knows every key whose tokens may still be valid. The store first, then the stream
 /// `consent.signing-keys`, then memory: a key signs only once every service can hear of it.
 final class SigningKeys: Sendable {
-    private static let look = Duration.seconds(600)
+    private static let pollInterval = Duration.seconds(600)
 
     private let store: Store
     private let table: SigningKeyStore
@@ -57,7 +57,7 @@ final class SigningKeys: Sendable {
     /// Rotates whenever it is time; runs until it is cancelled.
     func run() async throws {
         while true {
-            try await Task.sleep(for: Self.look)
+            try await Task.sleep(for: Self.pollInterval)
             try await rotate()
         }
     }

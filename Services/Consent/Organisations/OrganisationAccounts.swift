@@ -129,11 +129,11 @@ struct OrganisationAccounts: Sendable {
     // MARK: The end
 
     func close(_ asked: CloseOrganisation, _ context: RequestContext) async throws -> CloseOrganisation.Reply {
-        var (closed, told) = (0, Set<PersonID>())
+        var (closed, notified) = (0, Set<PersonID>())
         while true {
-            let (count, people) = try await closeRequests(of: asked.organisation, told: told, trace: context.trace)
+            let (count, people) = try await closeRequests(of: asked.organisation, notified: notified, trace: context.trace)
             closed += count
-            told.formUnion(people)
+            notified.formUnion(people)
             guard count == Self.batch else { break }
         }
         let time = now()
@@ -155,11 +155,11 @@ struct OrganisationAccounts: Sendable {
 
     /// One transaction's worth; each person is told once.
     private func closeRequests(
-        of organisation: OrganisationID, told: Set<PersonID>, trace: String
+        of organisation: OrganisationID, notified: Set<PersonID>, trace: String
     ) async throws -> (count: Int, people: Set<PersonID>) {
         let moment = SharingRepository.Moment(now: now(), trace: trace)
         return try await dependencies.store.write { [self] db -> (count: Int, people: Set<PersonID>) in
-            var people = told
+            var people = notified
             let rows = try requests.open(db, by: organisation, limit: Self.batch)
             for var row in rows {
                 if row.request.status == .approved {

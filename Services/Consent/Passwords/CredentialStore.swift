@@ -103,7 +103,7 @@ struct LogInRuns: Sendable {
     }
 
     /// True for the first call in a run that has reached `count`: then the owner is to be told (ACC-12).
-    func isOwnerToBeTold(_ db: Database, _ subject: [UInt8], from count: Int) throws -> Bool {
+    func isOwnerToBeNotified(_ db: Database, _ subject: [UInt8], from count: Int) throws -> Bool {
         try db.cachedStatement(sql: "UPDATE log_in_runs SET owner_told = 1 WHERE subject = ? AND count >= ? AND owner_told = 0")
             .execute(arguments: [Data(subject), count])
         return db.changesCount == 1

@@ -74,7 +74,7 @@ struct MailLinkStore: Sendable {
 
     /// What the link opens, without using it up: for the page that asks whether to go on. Nil for a token that was never made, has
     /// been used, is too old or is for another purpose: these are not told apart.
-    func look(_ db: Database, _ token: String, purpose: MailLinkPurpose, at now: Timestamp) throws -> MailLink? {
+    func find(_ db: Database, _ token: String, purpose: MailLinkPurpose, at now: Timestamp) throws -> MailLink? {
         guard Self.isToken(token) else { return nil }
         let row = try Row.fetchOne(
             db.cachedStatement(
@@ -91,13 +91,13 @@ struct MailLinkStore: Sendable {
     /// - Throws: `link-not-valid`.
     func require(_ token: String, purpose: MailLinkPurpose, in store: Store, at now: Timestamp) async throws {
         try Self.requireToken(token)
-        let link = try await store.readBriefly { db in try look(db, token, purpose: purpose, at: now) }
+        let link = try await store.readBriefly { db in try find(db, token, purpose: purpose, at: now) }
         guard link != nil else { throw Problem.linkNotValid }
     }
 
-    /// As `look`, and nobody can use it again. Call in the transaction of what the link does.
+    /// As `find`, and nobody can use it again. Call in the transaction of what the link does.
     func use(_ db: Database, _ token: String, purpose: MailLinkPurpose, at now: Timestamp) throws -> MailLink? {
-        guard let link = try look(db, token, purpose: purpose, at: now) else { return nil }
+        guard let link = try find(db, token, purpose: purpose, at: now) else { return nil }
         try db.cachedStatement(sql: "DELETE FROM mail_links WHERE digest = ?").execute(arguments: [Data(Self.digest(token))])
         return link
     }

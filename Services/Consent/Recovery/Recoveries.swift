@@ -8,11 +8,11 @@ import ServiceKit
 import Storage
 
 struct Recoveries: Sendable {
-    /// Links that one account is mailed in an hour; further wishes are passed over without a word.
+    /// Links that one account is mailed in an hour; further requests are skipped without an answer.
     static let linksPerHour = 3
     private static let atOnce = 20
-    private static let look = Duration.seconds(10)
-    /// Milliseconds from a wish until it is looked at, at random: what is done then for somebody's account and not for nobody's would be felt
+    private static let pollInterval = Duration.seconds(10)
+    /// Milliseconds from a request until it is handled, at random: what is done then for somebody's account and not for nobody's would be felt
     /// by the answer, and by the next request, if it were done at the same time.
     static let pause = 500...2000
 
@@ -29,7 +29,7 @@ struct Recoveries: Sendable {
     let ending: SessionEndingStore
     let outbox: MessageOutbox
     let people: PeopleEventStore
-    let wishes: RecoveryRequests
+    let requests: RecoveryRequests
     let logger: Logger
     let now: @Sendable () -> Timestamp
     private let accounts = AccountStore()
@@ -40,18 +40,18 @@ struct Recoveries: Sendable {
     init(
         settings: LogInSettings, rule: PasswordRule, publicOrigin: String, store: Store, lookups: AccountLookups, vault: ProfileVault,
         hasher: PasswordHasher, logIns: LogInStore, factors: SecondFactorStore, ending: SessionEndingStore, outbox: MessageOutbox,
-        people: PeopleEventStore, wishes: RecoveryRequests, logger: Logger,
+        people: PeopleEventStore, requests: RecoveryRequests, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         (self.settings, self.publicOrigin, self.store, self.lookups, self.vault) = (settings, publicOrigin, store, lookups, vault)
         (self.hasher, self.logIns, self.factors, self.ending, self.outbox) = (hasher, logIns, factors, ending, outbox)
-        (self.people, self.rule, self.wishes, self.logger, self.now) = (people, rule, wishes, logger, now)
+        (self.people, self.rule, self.requests, self.logger, self.now) = (people, rule, requests, logger, now)
         limiter = RateLimiter(rate: Double(settings.recoveriesPerHour) / 3600, burst: Double(settings.recoveriesPerHour))
     }
 
     // MARK: Asking
 
-    /// Keeps the wish and returns: whether somebody has an account there is looked at afterwards, so that neither the answer nor its
+    /// Keeps the request and returns: whether somebody has an account there is checked afterwards, so that neither the answer nor its
     /// time tells (CON-08).
     /// - Throws: `invalid-body` where no mail can be sent to the address; 429 for whoever asks too often.
     func ask(email typed: String, language: Language, address: String) async throws {
@@ -60,19 +60,19 @@ struct Recoveries: Sendable {
         }
         try limiter.admit(address)
         let time = now()
-        try await store.write { [wishes] db in try wishes.add(db, email, language, at: time) }
+        try await store.write { [requests] db in try requests.add(db, email, language, at: time) }
         wakeUp.notify()
     }
 
     // MARK: Mailing
 
-    /// Answers the wishes that wait; runs until it is cancelled.
+    /// Answers the requests that wait; runs until it is cancelled.
     func run() async throws {
         var last = try await lastRequest()
         while true {
-            while try await answerWishes(upTo: last) {}
+            while try await answerRequests(upTo: last) {}
             try Task.checkCancellation()
-            await wakeUp.wait(atMost: Self.look)
+            await wakeUp.wait(atMost: Self.pollInterval)
             // Those that come during the pause wait for the next one.
             last = try await lastRequest()
             try await Task.sleep(for: .milliseconds(Int.random(in: Self.pause)))
@@ -80,28 +80,28 @@ struct Recoveries: Sendable {
     }
 
     private func lastRequest() async throws -> Int64 {
-        try await store.read { [wishes] db in try wishes.last(db) }
+        try await store.read { [requests] db in try requests.last(db) }
     }
 
     /// Returns whether there may be more.
-    private func answerWishes(upTo last: Int64) async throws -> Bool {
-        let waiting = try await store.read { [wishes] db in try wishes.waiting(db, upTo: last, limit: Self.atOnce) }
-        for wish in waiting { try await answer(wish) }
+    private func answerRequests(upTo last: Int64) async throws -> Bool {
+        let waiting = try await store.read { [requests] db in try requests.waiting(db, upTo: last, limit: Self.atOnce) }
+        for request in waiting { try await answer(request) }
         return waiting.count == Self.atOnce
     }
 
-    private func answer(_ wish: RecoveryRequests.Request) async throws {
+    private func answer(_ request: RecoveryRequests.Request) async throws {
         let time = now()
         try await store.write { [self] db in
-            try wishes.remove(db, wish.number)
-            guard let account = try accounts.find(db, email: lookups.email(wish.email)), account.state != .closing,
+            try requests.remove(db, request.number)
+            guard let account = try accounts.find(db, email: lookups.email(request.email)), account.state != .closing,
                 try links.count(db, account: account.number, purpose: .recover, since: time - .seconds(3600)) < Self.linksPerHour
             else { return }
             let contact: AccountContact
             do {
                 contact = try vault.contact(account)
             } catch  where error is KeyDestroyed || error is DamagedKey {
-                // Nobody can be written to; the others' wishes go on.
+                // Nobody can be written to; the others' requests go on.
                 return
             }
             let token = try links.make(db, purpose: .recover, account: account.number, at: time, lasting: settings.recoveryLife)
@@ -123,7 +123,7 @@ struct Recoveries: Sendable {
     func isOpen(_ token: String, _ purpose: MailLinkPurpose) async throws -> Bool {
         let time = now()
         guard MailLinkStore.isToken(token) else { return false }
-        return try await store.readBriefly { [links] db in try links.look(db, token, purpose: purpose, at: time) != nil }
+        return try await store.readBriefly { [links] db in try links.find(db, token, purpose: purpose, at: time) != nil }
     }
 
     /// Sets the password, uses up the link and ends every session; with a link for a forgotten password also what may be a stranger's.
@@ -135,7 +135,7 @@ struct Recoveries: Sendable {
         try MailLinkStore.requireToken(token)
         let looked = now()
         let account = try await store.readBriefly { [self] db -> AccountRow? in
-            try links.look(db, token, purpose: purpose, at: looked).flatMap { try accounts.find(db, number: $0.account) }
+            try links.find(db, token, purpose: purpose, at: looked).flatMap { try accounts.find(db, number: $0.account) }
         }
         guard let account, account.state != .closing else { throw Problem.linkNotValid }
         let contact = try vault.contact(account)

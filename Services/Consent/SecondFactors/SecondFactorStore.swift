@@ -38,7 +38,7 @@ struct SecondFactorStore: Sendable {
         guard let code else { return .missing }
         if try takes(db, factor, code, of: account, at: now) { return .right }
         guard let recovery = RecoveryCode.typed(code), try table.spend(db, account.number, recovery) else { return .wrong }
-        try tell(db, account, .codeUsed, at: now)
+        try notify(db, account, .codeUsed, at: now)
         return .right
     }
 
@@ -106,7 +106,7 @@ struct SecondFactorStore: Sendable {
         case codeUsed
     }
 
-    func tell(_ db: Database, _ account: AccountRow, _ change: Change, at time: Timestamp) throws {
+    func notify(_ db: Database, _ account: AccountRow, _ change: Change, at time: Timestamp) throws {
         let contact = try vault.contact(account)
         try outbox.enqueue(
             db,

@@ -81,7 +81,7 @@ struct SecondFactors: Sendable {
             try factors.confirm(db, account, code, at: time)
             try factors.table.setCodes(db, account.number, codes)
             try sessions.enrolled(db, session, Authentication(at: time, methods: [.password, .oneTimePassword]))
-            try factors.tell(db, account, .enrolled, at: time)
+            try factors.notify(db, account, .enrolled, at: time)
             guard let row = try sessions.find(db, session) else { throw Problem.unauthorised }
             try ending.endAll(db, of: account.number, except: session, at: time)
             return try issuer.accessToken(for: account.subject, row, at: time)
@@ -99,7 +99,7 @@ struct SecondFactors: Sendable {
             guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
             guard try factors.table.find(db, account.number)?.confirmedAt != nil else { throw Problem.secondFactorMissing }
             try factors.table.setCodes(db, account.number, codes)
-            try factors.tell(db, account, .codesRenewed, at: time)
+            try factors.notify(db, account, .codesRenewed, at: time)
         }
         return codes
     }
@@ -111,7 +111,7 @@ struct SecondFactors: Sendable {
             guard let account = try sessions.owner(db, session) else { throw Problem.unauthorised }
             guard try factors.table.find(db, account.number)?.confirmedAt != nil else { return }
             try factors.table.remove(db, account.number)
-            try factors.tell(db, account, .removed, at: time)
+            try factors.notify(db, account, .removed, at: time)
         }
         logger.notice("a second factor was taken away", metadata: ["session": "\(session)"])
     }

@@ -92,7 +92,7 @@ struct LogInModule: Sendable {
             hasher: hasher, logIns: table,
             factors: factors, ending: ending, outbox: dependencies.outbox,
             people: PeopleEventStore(epoch: dependencies.epoch, vault: dependencies.vault, relay: dependencies.people),
-            wishes: RecoveryRequests(key: try runtime.key("recovery")), logger: logger, now: now)
+            requests: RecoveryRequests(key: try runtime.key("recovery")), logger: logger, now: now)
         invitations = Invitations(
             settings: settings, publicOrigin: origin, store: store, lookups: dependencies.lookups, vault: dependencies.vault,
             hasher: hasher,

@@ -90,8 +90,8 @@ struct LogInStore: Sendable {
     }
 
     /// True once in a run of failures, when it has become long enough to warn the owner.
-    func isOwnerToBeTold(_ db: Database, _ begun: LogInTry, from count: Int) throws -> Bool {
-        try runs.isOwnerToBeTold(db, begun.subject, from: count)
+    func isOwnerToBeNotified(_ db: Database, _ begun: LogInTry, from count: Int) throws -> Bool {
+        try runs.isOwnerToBeNotified(db, begun.subject, from: count)
     }
 
     /// Whoever proves by mail who they are need not wait any more.

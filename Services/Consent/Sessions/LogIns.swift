@@ -92,7 +92,7 @@ struct LogIns: Sendable {
             account.state != .closing, attempt.kind == nil || attempt.kind == account.subject.kind
         else {
             // After the answer, so that its time does not tell whether there is an owner to be told.
-            Task { await tellOwner(begun) }
+            Task { await notifyOwner(begun) }
             throw refusal(begun, finding)
         }
         let tokens = try await open(attempt, begun, account, credential, rehashed)
@@ -149,7 +149,7 @@ struct LogIns: Sendable {
         case .right: return [.password, .oneTimePassword]
         case .missing: throw Problem.secondFactorNeeded
         case .wrong:
-            Task { await tellOwner(begun) }
+            Task { await notifyOwner(begun) }
             throw Problem.secondFactorNotRight
         }
     }
@@ -172,14 +172,14 @@ struct LogIns: Sendable {
     }
 
     /// ACC-12: one mail when the third failure in a row has come, and no other until somebody gets in.
-    private func tellOwner(_ begun: LogInTry) async {
+    private func notifyOwner(_ begun: LogInTry) async {
         logger.info("a log-in was refused")
         guard let account = begun.account, begun.credential != nil, account.state != .closing else { return }
         do {
             let contact = try vault.contact(account)
             let time = now()
             try await store.write { [table, outbox, settings] db in
-                guard try table.isOwnerToBeTold(db, begun, from: settings.failNoticeAfter) else { return }
+                guard try table.isOwnerToBeNotified(db, begun, from: settings.failNoticeAfter) else { return }
                 try outbox.enqueue(
                     db,
                     SendMessage(

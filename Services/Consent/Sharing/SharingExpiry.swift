@@ -10,7 +10,7 @@ struct SharingExpiry: Sendable {
     /// Requests of one transaction.
     private static let batch = 100
     /// The wall clock may be set, so it is looked at again and again.
-    private static let longestNap = Duration.seconds(5)
+    private static let longestPause = Duration.seconds(5)
 
     let service: SharingService
     private let table = SharingStore()
@@ -21,7 +21,7 @@ struct SharingExpiry: Sendable {
 
     /// Runs until it is cancelled. What is due is in the store: a restart forgets nothing.
     func run() async throws {
-        try await WorkLoop(every: Self.longestNap, signal: service.wakeUp).run {
+        try await WorkLoop(every: Self.longestPause, signal: service.wakeUp).run {
             try await expireDue()
             try await endRunOut()
             let next = try await service.store.read { [table] db in try table.nextDue(db) }

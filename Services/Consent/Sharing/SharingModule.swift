@@ -29,16 +29,16 @@ struct SharingModule: Sendable {
     let receipts: ReceiptRoutes
     let accesses: AccessService
     let accessFollower: Follower
-    private let news: SharingEventStore
+    private let events: SharingEventStore
 
     init(
         on dependencies: Dependencies, settings: SharingSettings, people: SharingPersonStore, runtime: Runtime,
         clock: @escaping @Sendable () -> Timestamp = { .now }
     ) throws {
         let receiptService = ReceiptService(try SigningKey(seed: runtime.secret("receipts.seed")))
-        let news = SharingEventStore(epoch: dependencies.epoch, keys: dependencies.keys, relays: dependencies.relays)
+        let events = SharingEventStore(epoch: dependencies.epoch, keys: dependencies.keys, relays: dependencies.relays)
         let repository = SharingRepository(
-            news: news, receipts: receiptService, people: people, keys: dependencies.keys, outbox: dependencies.outbox)
+            events: events, receipts: receiptService, people: people, keys: dependencies.keys, outbox: dependencies.outbox)
         service = SharingService(
             store: dependencies.store, settings: settings, repository: repository, answers: dependencies.answers,
             unknownCodes: try runtime.lookupKey(for: "unknown-fiscal-code"), logger: runtime.logger, clock: clock)
@@ -49,7 +49,7 @@ struct SharingModule: Sendable {
         accesses = AccessService(
             store: dependencies.accesses, consent: dependencies.store, sharing: repository, retention: settings.accessTime, clock: clock)
         accessFollower = accesses.follower(on: runtime)
-        self.news = news
+        self.events = events
     }
 
     var routes: [Route] {
@@ -71,10 +71,10 @@ struct SharingModule: Sendable {
 
     /// A row of either family's stream as it was published; nil where the person's key is gone.
     func render(_ row: StreamRow) throws -> [UInt8]? {
-        try news.render(row)
+        try events.render(row)
     }
 
     func snapshot(_ asked: SnapshotStream) async throws -> SnapshotStream.Reply {
-        try await service.store.read { [news] db in try news.snapshot(db, asked) }
+        try await service.store.read { [events] db in try events.snapshot(db, asked) }
     }
 }

@@ -9,7 +9,7 @@ import ServiceKit
 /// Joins, in the caller's transaction, the row, the signed receipt, the facts of both streams and the notice to the person: a
 /// crash leaves all of it or nothing.
 struct SharingRepository: Sendable {
-    let news: SharingEventStore
+    let events: SharingEventStore
     let receipts: ReceiptService
     let people: SharingPersonStore
     let keys: PersonKeys
@@ -17,8 +17,8 @@ struct SharingRepository: Sendable {
     private let table = SharingStore()
     private let receiptTable = ReceiptStore()
 
-    init(news: SharingEventStore, receipts: ReceiptService, people: SharingPersonStore, keys: PersonKeys, outbox: MessageOutbox) {
-        (self.news, self.receipts, self.people, self.keys, self.outbox) = (news, receipts, people, keys, outbox)
+    init(events: SharingEventStore, receipts: ReceiptService, people: SharingPersonStore, keys: PersonKeys, outbox: MessageOutbox) {
+        (self.events, self.receipts, self.people, self.keys, self.outbox) = (events, receipts, people, keys, outbox)
     }
 
     /// When and in the course of which work something happens.
@@ -68,7 +68,7 @@ struct SharingRepository: Sendable {
                     "name": person.name, "organisation": details.organisationName, "purpose": details.purpose, "hours": String(hours),
                 ], notAfter: request.answerBy))
         if person.needsGuardian { try people.askGuardian(db, person, request.id, details, request.answerBy) }
-        try news.publish(db, request, receipt: receipt, at: moment.now, trace: moment.trace)
+        try events.publish(db, request, receipt: receipt, at: moment.now, trace: moment.trace)
     }
 
     /// A request that has changed, `row` being as it is now.
@@ -91,7 +91,7 @@ struct SharingRepository: Sendable {
                     message: .random(), recipient: person.recipient, channels: person.channels, template: notice,
                     language: person.language, values: ["name": person.name, "organisation": details.organisationName]))
         }
-        try news.publish(db, request, receipt: receipt, at: moment.now, trace: moment.trace)
+        try events.publish(db, request, receipt: receipt, at: moment.now, trace: moment.trace)
     }
 
     /// Nobody has answered in time.
@@ -104,7 +104,7 @@ struct SharingRepository: Sendable {
     /// the request names nobody.
     func closed(_ db: Database, _ row: StoredRequest, _ moment: Moment) throws {
         try table.save(db, row.request)
-        try news.publish(db, row.request, receipt: nil, at: moment.now, trace: moment.trace)
+        try events.publish(db, row.request, receipt: nil, at: moment.now, trace: moment.trace)
     }
 
     private func sign(

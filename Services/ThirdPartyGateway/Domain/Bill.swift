@@ -141,12 +141,12 @@ struct Bill: Hashable, Sendable {
         try requireDue()
         if let live {
             guard live.method == .bankTransfer else { throw .underWay }
-            return heard(.succeeded(charge: nil), of: live.number, at: now)
+            return receive(.succeeded(charge: nil), of: live.number, at: now)
         }
         attempts.append(
             PayingAttempt(
                 number: attempts.count + 1, method: .bankTransfer, provider: BankTransfer.name, state: .confirming, openedAt: now))
-        return heard(.succeeded(charge: nil), of: attempts.count, at: now)
+        return receive(.succeeded(charge: nil), of: attempts.count, at: now)
     }
 
     /// The operator gives the amount back, or says of a bank transfer that it was sent back.
@@ -155,7 +155,7 @@ struct Bill: Hashable, Sendable {
         case .refunded: return []
         case .refunding:
             guard let back = attempts.first(where: { $0.state == .refunding && $0.method == .bankTransfer }) else { return [] }
-            return heard(.refunded, of: back.number, at: now)
+            return receive(.refunded, of: back.number, at: now)
         // What the handler refused may be possible by now.
         case .refundRefused:
             let refused = attempts.filter { $0.state == .refundRefused }
@@ -169,7 +169,7 @@ struct Bill: Hashable, Sendable {
             let effects = giveBack(paying.number, now)
             status = .refunding
             guard paying.method == .bankTransfer else { return effects }
-            return heard(.refunded, of: paying.number, at: now)
+            return receive(.refunded, of: paying.number, at: now)
         case .notDue, .due, .void: throw .nothingWasPaid
         }
     }
@@ -187,7 +187,7 @@ struct Bill: Hashable, Sendable {
 
     /// Takes a handler's word about an attempt: an answer, a notification, or what a look showed; in any order and any number of
     /// times.
-    mutating func heard(_ word: ProviderStatus, of number: Int, at now: Timestamp) -> [PaymentEffect] {
+    mutating func receive(_ word: ProviderStatus, of number: Int, at now: Timestamp) -> [PaymentEffect] {
         guard let index = index(of: number) else { return [] }
         let before = self
         let effects: [PaymentEffect]
@@ -216,7 +216,7 @@ struct Bill: Hashable, Sendable {
         guard !isRight else { return [] }
         let reason = PayingAttempt.amountDiffers
         let notice: PaymentNotice = status == .due ? .failed(reason: reason) : .notFeasible(reason: reason)
-        return cancel(attempts[index].number, reason: reason, now) + [.tell(notice)]
+        return cancel(attempts[index].number, reason: reason, now) + [.notify(notice)]
     }
 
     private mutating func charge(_ index: Int) -> [PaymentEffect] {
@@ -235,7 +235,7 @@ struct Bill: Hashable, Sendable {
     /// Where the payer acts alone, the same form may be tried again.
     private mutating func declined(_ index: Int, _ reason: String, _ now: Timestamp) -> [PaymentEffect] {
         switch attempts[index].state {
-        case .confirming: return cancel(attempts[index].number, reason: reason, now) + [.tell(.failed(reason: reason))]
+        case .confirming: return cancel(attempts[index].number, reason: reason, now) + [.notify(.failed(reason: reason))]
         case .open:
             attempts[index].reason = reason
             return []
@@ -253,8 +253,8 @@ struct Bill: Hashable, Sendable {
             (attempts[index].state, attempts[index].reason) = (.failed, reason)
             if wasOpening, isFeasible == nil { isFeasible = false }
             switch status {
-            case .notDue: return wasOpening ? [.tell(.notFeasible(reason: reason))] : []
-            case .due: return [.tell(.failed(reason: reason))]
+            case .notDue: return wasOpening ? [.notify(.notFeasible(reason: reason))] : []
+            case .due: return [.notify(.failed(reason: reason))]
             default: return []
             }
         default: return []
@@ -272,7 +272,7 @@ struct Bill: Hashable, Sendable {
         if let taken, taken != amount {
             // Neither more nor less than was asked for pays it; the payer may begin again.
             (attempts[index].taken, attempts[index].reason) = (taken, PayingAttempt.amountDiffers)
-            let notice: [PaymentEffect] = status == .due ? [.tell(.failed(reason: PayingAttempt.amountDiffers))] : []
+            let notice: [PaymentEffect] = status == .due ? [.notify(.failed(reason: PayingAttempt.amountDiffers))] : []
             return giveBack(attempts[index].number, now) + notice
         }
         if isSurplus { return giveBack(attempts[index].number, now) }
@@ -314,8 +314,8 @@ struct Bill: Hashable, Sendable {
         switch status {
         case .paid: return isAccepted ? [.release] : []
         case .refunded: return [.refunded]
-        case .due: return [.tell(.chargedBack)]
-        case .disputed: return [.tell(.disputed)]
+        case .due: return [.notify(.chargedBack)]
+        case .disputed: return [.notify(.disputed)]
         case .notDue, .refunding, .refundRefused, .void: return []
         }
     }

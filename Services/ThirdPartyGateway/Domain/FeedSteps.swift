@@ -44,7 +44,7 @@ struct FeedSteps: Hashable, Sendable {
 /// Since when a subscription that runs has brought nothing (SHR-14): a person paused, or wears no device.
 enum FeedQuiet {
     /// Steps that may pass without anything before it is said, and a minute for devices that send by the minute.
-    private static let patience: (steps: Int64, ms: Int64) = (3, 60_000)
+    private static let tolerance: (steps: Int64, ms: Int64) = (3, 60_000)
 
     /// - Parameters:
     ///   - newest: the time of the newest entry that was delivered; nil where there was none.
@@ -52,6 +52,6 @@ enum FeedQuiet {
     /// - Returns: nil while data flow.
     static func since(newest: Timestamp?, begun: Timestamp, steps: FeedSteps, now: Timestamp) -> Timestamp? {
         let last = newest ?? begun
-        return now.milliseconds - last.milliseconds > patience.steps * steps.width + patience.ms ? last : nil
+        return now.milliseconds - last.milliseconds > tolerance.steps * steps.width + tolerance.ms ? last : nil
     }
 }

@@ -56,7 +56,7 @@ enum RequestChange: Hashable, Sendable {
 extension MadeRequest {
     /// Takes over what consent says; again the same changes nothing. An answer may overtake facts that were said before it: a state
     /// that table SHR-S leaves behind does not come back, and types that were withdrawn do not either.
-    mutating func heard(_ state: RequestState, person: PersonID?) -> RequestChange {
+    mutating func receive(_ state: RequestState, person: PersonID?) -> RequestChange {
         self.person = person ?? self.person
         grant = state.grant ?? grant
         let (before, known) = (status, Set(types))

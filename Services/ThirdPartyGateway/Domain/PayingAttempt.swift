@@ -158,7 +158,7 @@ enum PaymentEffect: Hashable, Sendable {
     case release
     /// A credit note is made out.
     case refunded
-    case tell(PaymentNotice)
+    case notify(PaymentNotice)
 }
 
 /// What the organisation is told by mail.

@@ -28,7 +28,7 @@ enum WebhookDecision: Hashable, Sendable {
     case settled
     case again(at: Timestamp)
     /// To the dead letters; the endpoint is paused and its owner told.
-    case buried
+    case deadLettered
     /// The endpoint said that it is gone (410): nothing more is sent there until it is verified again; the message waits.
     case gone
 }
@@ -52,7 +52,7 @@ struct WebhookSchedule: Hashable, Sendable {
             asked = min(max(retryAfter ?? .zero, .zero), Self.longestRetryAfter)
         }
         let failing = now - since
-        guard failing < retryFor else { return .buried }
+        guard failing < retryFor else { return .deadLettered }
         let pause = max(Self.backoff(failing: failing).pause(after: attempts, random: 1 - min(max(jitter, 0), 1)), asked)
         // The last attempt comes at the very end, not before it.
         return .again(at: min(now + pause, max(since + retryFor, now + .seconds(1))))

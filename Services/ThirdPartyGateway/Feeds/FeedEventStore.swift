@@ -60,22 +60,22 @@ struct FeedEventStore: Sendable {
     }
 
     /// It was read up to there; the rest waits for its time.
-    func settle(_ db: Database, _ news: FeedEvent, readTo: Int64, retryAt: Timestamp) throws {
-        guard readTo > news.range.lowerBound else { return try wait(db, news, until: retryAt) }
-        let place: StatementArguments = [news.feed.number, Int(news.metric.number), news.range.lowerBound, news.mark]
+    func settle(_ db: Database, _ event: FeedEvent, readTo: Int64, retryAt: Timestamp) throws {
+        guard readTo > event.range.lowerBound else { return try wait(db, event, until: retryAt) }
+        let place: StatementArguments = [event.feed.number, Int(event.metric.number), event.range.lowerBound, event.mark]
         let condition = "feed = ? AND metric = ? AND from_ms = ? AND mark = ?"
         let to = try Int64.fetchOne(db.cachedStatement(sql: "SELECT to_ms FROM feed_news WHERE \(condition)"), arguments: place)
         // Where something came into it meanwhile all of it is read again, and what has not changed is not delivered twice.
         guard let to else { return }
         try db.cachedStatement(sql: "DELETE FROM feed_news WHERE \(condition)").execute(arguments: place)
         guard readTo < to else { return }
-        try save(db, news.feed, news.metric, readTo..<to, dueAt: news.feed.steps.over(readTo, window: news.feed.window))
+        try save(db, event.feed, event.metric, readTo..<to, dueAt: event.feed.steps.over(readTo, window: event.feed.window))
     }
 
     /// It could not be read.
-    func wait(_ db: Database, _ news: FeedEvent, until: Timestamp) throws {
+    func wait(_ db: Database, _ event: FeedEvent, until: Timestamp) throws {
         try db.cachedStatement(sql: "UPDATE feed_news SET due_at = ? WHERE feed = ? AND metric = ? AND from_ms = ?")
-            .execute(arguments: [until, news.feed.number, Int(news.metric.number), news.range.lowerBound])
+            .execute(arguments: [until, event.feed.number, Int(event.metric.number), event.range.lowerBound])
     }
 
     /// Nothing of these types is to be read any more.

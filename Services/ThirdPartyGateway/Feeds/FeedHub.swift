@@ -1,4 +1,4 @@
-// Who waits for what: the reader for news, event streams for items, delivery workers for messages.
+// Who waits for what: the reader for new data, event streams for items, delivery workers for messages.
 
 import Contracts
 import ServiceKit
@@ -68,7 +68,7 @@ final class FeedHub: Sendable {
     }
 
     /// There is a message for the organisation's endpoints.
-    func told(_ organisation: OrganisationID) {
+    func notify(_ organisation: OrganisationID) {
         deliveries.notify(organisation)
     }
 

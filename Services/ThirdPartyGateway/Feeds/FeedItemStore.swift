@@ -24,7 +24,7 @@ struct FeedItemStore: Sendable {
             var replaces: Int64?
             if let newest, sample.at.milliseconds <= newest, let known = try latest(db, feed.number, metric, sample.at) {
                 // What is damaged here is told anew, and holds up nothing.
-                if let told = try? open(known.sealed, of: feed.number, number: known.number, key: key), told == members { continue }
+                if let old = try? open(known.sealed, of: feed.number, number: known.number, key: key), old == members { continue }
                 replaces = known.number
             }
             feed.head += 1

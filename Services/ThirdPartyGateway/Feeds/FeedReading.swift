@@ -14,7 +14,7 @@ struct FeedReading: Sendable {
     /// From the beginning of one batch to the next, so that what arrives together is delivered together.
     private static let pace = Duration.milliseconds(100)
     /// Polls in case a wake-up was lost.
-    private static let look = Duration.seconds(2)
+    private static let pollInterval = Duration.seconds(2)
     /// While ingest does not answer.
     private static let backoff = Backoff(.milliseconds(200), upTo: .seconds(5))
 
@@ -36,7 +36,7 @@ struct FeedReading: Sendable {
 
     /// Runs until it is cancelled.
     func run() async throws {
-        let loop = WorkLoop(every: Self.look, signal: hub.reading, backoff: Self.backoff) { [logger] error in
+        let loop = WorkLoop(every: Self.pollInterval, signal: hub.reading, backoff: Self.backoff) { [logger] error in
             logger.warning("what arrived cannot be read now", metadata: ["error": "\(String(reflecting: type(of: error)))"])
         }
         try await loop.run {

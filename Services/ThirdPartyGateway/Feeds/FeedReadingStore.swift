@@ -19,7 +19,7 @@ struct FeedReadingStore: Sendable {
     /// Learn of a request whose first item is there.
     let bills: BillStore
     private let feeds = FeedStore()
-    private let news = FeedEventStore()
+    private let events = FeedEventStore()
     private let items = FeedItemStore()
 
     init(keys: PersonKeys, bills: BillStore) {
@@ -28,16 +28,16 @@ struct FeedReadingStore: Sendable {
 
     /// What can be read by now.
     func due(_ db: Database, at now: Timestamp) throws -> [FeedEvent] {
-        try news.due(db, at: now, limit: Self.batch)
+        try events.due(db, at: now, limit: Self.batch)
     }
 
     func nextDue(_ db: Database) throws -> Timestamp? {
-        try news.nextDue(db)
+        try events.nextDue(db)
     }
 
     /// It is not to be read for now.
     func putOff(_ db: Database, _ one: FeedEvent, at now: Timestamp) throws {
-        try news.wait(db, one, until: now + Self.afterFault)
+        try events.wait(db, one, until: now + Self.afterFault)
     }
 
     /// - Returns: the subscriptions that have grown.
@@ -55,7 +55,7 @@ struct FeedReadingStore: Sendable {
             }
             guard let readTo = outcome.readTo else {
                 let isFault = outcome.denial?.code == .invalid
-                try news.wait(db, one, until: now + (isFault ? Self.afterFault : Self.afterDenial))
+                try events.wait(db, one, until: now + (isFault ? Self.afterFault : Self.afterDenial))
                 continue
             }
             let wasEmpty = feed.newest == nil
@@ -63,7 +63,7 @@ struct FeedReadingStore: Sendable {
                 grown[feed.number] = feed
                 if wasEmpty { try bills.delivered(db, feed.request, at: now) }
             }
-            try news.settle(db, one, readTo: readTo.milliseconds, retryAt: now + Self.afterEarly)
+            try events.settle(db, one, readTo: readTo.milliseconds, retryAt: now + Self.afterEarly)
         }
         for feed in grown.values { try feeds.advance(db, feed) }
         return Array(grown.values)

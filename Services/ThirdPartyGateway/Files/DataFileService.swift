@@ -19,8 +19,8 @@ struct DataFileService: Sendable {
     /// How long a job waits where its data could not be had.
     private static let pause = Duration.seconds(5)
     /// After this a job that could not be written is given up (SHR-10).
-    private static let patience = Duration.seconds(24 * 3600)
-    private static let look = Duration.seconds(10)
+    private static let retryTimeout = Duration.seconds(24 * 3600)
+    private static let pollInterval = Duration.seconds(10)
     /// Jobs that are written at the same time, of different organisations.
     static let atOnce = 2
 
@@ -118,7 +118,7 @@ struct DataFileService: Sendable {
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (place, wakeUp) in wakeUps.enumerated() {
-                let loop = WorkLoop(every: Self.look, signal: wakeUp) { [logger] error in
+                let loop = WorkLoop(every: Self.pollInterval, signal: wakeUp) { [logger] error in
                     logger.warning("file jobs wait", metadata: ["error": "\(String(reflecting: type(of: error)))"])
                 }
                 group.addTask {
@@ -156,7 +156,7 @@ struct DataFileService: Sendable {
         do {
             let (parts, damaged) = try await write(job)
             try await end(job, .done, parts: parts, damaged: damaged)
-        } catch let error where (error is DataRefusal || error is DamagedKey) && now < job.createdAt + Self.patience {
+        } catch let error where (error is DataRefusal || error is DamagedKey) && now < job.createdAt + Self.retryTimeout {
             try await store.write { [table] db in try table.postpone(db, job.job, until: now + Self.pause) }
         } catch let refusal as DataAccess.Refusal {
             try await end(job, .failed, fault: refusal.problem.detail)

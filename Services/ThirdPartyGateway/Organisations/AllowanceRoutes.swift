@@ -48,9 +48,9 @@ final class Allowance: Sendable {
                     for field in headers { answer.headers.append(field) }
                     return answer
                 } catch let refusal as Refusal {
-                    var told = refusal
-                    for field in headers { told.headers.append(field) }
-                    throw told
+                    var answer = refusal
+                    for field in headers { answer.headers.append(field) }
+                    throw answer
                 } catch let problem as Problem {
                     throw Refusal(problem, headers: headers)
                 }

@@ -57,7 +57,7 @@ struct OrganisationLinkStore: Sendable {
 
     /// What the link opens, without using it up. Nil for a token that was never made, has been used, is too old or is for another
     /// purpose: these are not told apart.
-    func look(_ db: Database, _ token: String, _ purpose: OrganisationLinkPurpose, at now: Timestamp) throws -> OrganisationLink? {
+    func find(_ db: Database, _ token: String, _ purpose: OrganisationLinkPurpose, at now: Timestamp) throws -> OrganisationLink? {
         guard token.utf8.count == Self.tokenCharacters else { return nil }
         let row = try Row.fetchOne(
             db.cachedStatement(

@@ -12,7 +12,7 @@ enum OrganisationMigration {
     }
 
     /// For a later migration.
-    static func addWishedAddress(to db: Database) throws {
-        try OrganisationStore.addWishedAddress(to: db)
+    static func addRequestedAddress(to db: Database) throws {
+        try OrganisationStore.addRequestedAddress(to: db)
     }
 }

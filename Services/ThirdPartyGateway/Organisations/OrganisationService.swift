@@ -149,7 +149,7 @@ struct OrganisationService: Sendable {
     /// - Throws: `link-not-valid`.
     func shown(_ token: String, _ purpose: OrganisationLinkPurpose, at: Timestamp) async throws -> (name: String, address: String) {
         try await store.read { [table, links] db in
-            guard let link = try links.look(db, token, purpose, at: at), let row = try table.find(db, link.organisation) else {
+            guard let link = try links.find(db, token, purpose, at: at), let row = try table.find(db, link.organisation) else {
                 throw Self.staleLink
             }
             let address = link.payload.isEmpty ? row.details.email.text : String(decoding: link.payload, as: UTF8.self)
@@ -162,7 +162,7 @@ struct OrganisationService: Sendable {
     /// - Throws: `link-not-valid`; `OrganisationConflict.email`.
     func confirm(_ token: String, trace: String, at: Timestamp) async throws -> OrganisationState {
         let waiting = try await store.read { [table, links] db in
-            try links.look(db, token, .confirm, at: at).flatMap { try table.find(db, $0.organisation) }
+            try links.find(db, token, .confirm, at: at).flatMap { try table.find(db, $0.organisation) }
         }
         guard let waiting, let founder = waiting.founder else { throw Self.staleLink }
         do {
@@ -172,7 +172,7 @@ struct OrganisationService: Sendable {
             throw OrganisationConflict.email
         }
         let (id, state) = try await store.write { [self] db -> (OrganisationID, OrganisationState) in
-            guard let link = try links.look(db, token, .confirm, at: at), let row = try table.find(db, link.organisation) else {
+            guard let link = try links.find(db, token, .confirm, at: at), let row = try table.find(db, link.organisation) else {
                 throw Self.staleLink
             }
             var life = OrganisationLife(row.state)
@@ -257,7 +257,7 @@ struct OrganisationService: Sendable {
     /// Whether it is free of all accounts (CON-06) consent alone knows.
     func confirmAddress(_ token: String, trace: String, at: Timestamp) async throws {
         let found = try await store.read { [self] db -> (OrganisationLink, OrganisationRow)? in
-            guard let link = try links.look(db, token, .changeAddress, at: at), let row = try table.find(db, link.organisation),
+            guard let link = try links.find(db, token, .changeAddress, at: at), let row = try table.find(db, link.organisation),
                 row.state != .closed
             else { return nil }
             return (link, row)
@@ -267,7 +267,7 @@ struct OrganisationService: Sendable {
         else { throw Self.staleLink }
         try await claim(email, for: founder, trace: trace)
         try await store.write { [self] db in
-            guard try links.look(db, token, .changeAddress, at: at) != nil, var row = try table.find(db, link.organisation) else {
+            guard try links.find(db, token, .changeAddress, at: at) != nil, var row = try table.find(db, link.organisation) else {
                 throw Self.staleLink
             }
             let old = row.details.email

@@ -59,7 +59,7 @@ struct OrganisationStore: Sendable {
 
     /// For a later migration: the address that a registration names, which it has only once somebody there has confirmed it. What waits
     /// already has claimed its own.
-    static func addWishedAddress(to db: Database) throws {
+    static func addRequestedAddress(to db: Database) throws {
         try db.execute(
             sql: """
                 ALTER TABLE organisations ADD COLUMN wished_lookup BLOB;

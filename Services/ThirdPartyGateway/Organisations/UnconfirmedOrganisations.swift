@@ -7,7 +7,7 @@ import Storage
 
 struct UnconfirmedOrganisations: Sendable {
     /// Nobody waits for it: what is over is not confirmed any more.
-    private static let look = Duration.seconds(600)
+    private static let pollInterval = Duration.seconds(600)
     /// Of one transaction.
     private static let atOnce = 100
 
@@ -25,7 +25,7 @@ struct UnconfirmedOrganisations: Sendable {
         while true {
             while try await remove() == Self.atOnce {}
             // Sleeping is the rhythm of looking.
-            try await Task.sleep(for: Self.look)
+            try await Task.sleep(for: Self.pollInterval)
         }
     }
 

@@ -41,10 +41,10 @@ struct PaymentBusRoutes: Sendable {
         let now = service.clock()
         do {
             let entry = try await service.store.write { [service] db -> PaymentEntry? in
-                guard try service.ledger.change(db, payment, at: now, { try event(&$0, now) }) != nil,
-                    let stored = try service.ledger.table.find(db, payment)
+                guard try service.paymentStore.change(db, payment, at: now, { try event(&$0, now) }) != nil,
+                    let stored = try service.paymentStore.table.find(db, payment)
                 else { return nil }
-                let entry = PaymentEntry(try service.ledger.shown(db, stored))
+                let entry = PaymentEntry(try service.paymentStore.shown(db, stored))
                 try service.answers.remember(entry, to: context, in: db)
                 return entry
             }

@@ -13,15 +13,15 @@ actor PaymentJobRunner {
     /// Pauses between attempts at a handler that does not answer: doubled from the first to the last.
     private static let pauses = Duration.seconds(1)...Duration.seconds(300)
     /// Polls in case a wake-up was lost.
-    private static let look = Duration.seconds(5)
+    private static let pollInterval = Duration.seconds(5)
     /// One payment's calls in a row: to call off, to open, to confirm, and what follows from each.
     private static let rounds = 8
     /// How long a payer's own form is looked after; whoever asks later is looked up then.
     private static let watched: Duration = .seconds(3600)
 
     private let store: Store
-    private let ledger: PaymentStore
-    private let lookEvery: Duration
+    private let paymentStore: PaymentStore
+    private let checkInterval: Duration
     private let logger: Logger
     private let clock: @Sendable () -> Timestamp
     private var inFlight: [Int64: Task<Bool, any Error>] = [:]
@@ -29,21 +29,22 @@ actor PaymentJobRunner {
     private var last: [PaymentID: Task<Bool, any Error>] = [:]
 
     init(
-        store: Store, ledger: PaymentStore, lookEvery: Duration, logger: Logger, clock: @escaping @Sendable () -> Timestamp = { .now }
+        store: Store, paymentStore: PaymentStore, checkInterval: Duration, logger: Logger,
+        clock: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        (self.store, self.ledger, self.lookEvery, self.logger, self.clock) = (store, ledger, lookEvery, logger, clock)
+        (self.store, self.paymentStore, self.checkInterval, self.logger, self.clock) = (store, paymentStore, checkInterval, logger, clock)
     }
 
     // MARK: In the background
 
     /// Calls what is due, oldest first, until it is cancelled.
     func run() async throws {
-        try await WorkLoop(every: Self.look, signal: ledger.wakeUp).run { try await self.callDue() }
+        try await WorkLoop(every: Self.pollInterval, signal: paymentStore.wakeUp).run { try await self.callDue() }
     }
 
     private func callDue() async throws -> NextRound {
         let now = clock()
-        let due = try await store.read { [jobs = ledger.jobs] db in
+        let due = try await store.read { [jobs = paymentStore.jobs] db in
             try jobs.due(db, at: now, longest: Self.pauses.upperBound, limit: Self.atOnce)
         }
         guard !due.isEmpty else { return .whenWoken }
@@ -57,16 +58,16 @@ actor PaymentJobRunner {
     /// Asks handlers about what is under way, for notifications that never came; until it is cancelled.
     func watch() async throws {
         while true {
-            try await Task.sleep(for: lookEvery)
-            try await lookAtAll()
+            try await Task.sleep(for: checkInterval)
+            try await checkAll()
             try await count()
         }
     }
 
     /// What waits for the operator, and what waits for handlers, for whoever watches over the service.
     func count() async throws {
-        let (attention, tries) = try await store.read { [ledger] db in
-            (try ledger.table.attention(db), try ledger.jobs.mostTries(db))
+        let (attention, tries) = try await store.read { [paymentStore] db in
+            (try paymentStore.table.attention(db), try paymentStore.jobs.mostTries(db))
         }
         for what in PaymentAttention.allCases {
             Gauge(label: "payments_need_attention", dimensions: [("what", what.rawValue)]).record(attention[what] ?? 0)
@@ -74,18 +75,18 @@ actor PaymentJobRunner {
         Gauge(label: "payment_calls_most_tries").record(tries)
     }
 
-    func lookAtAll() async throws {
+    func checkAll() async throws {
         var after: Int64 = 0
         while true {
             let (now, from, page) = (clock(), after, 100)
-            let last = try await store.write { [ledger] db -> Int64? in
-                let bills = try ledger.table.live(db, after: from, limit: page)
+            let last = try await store.write { [paymentStore] db -> Int64? in
+                let bills = try paymentStore.table.live(db, after: from, limit: page)
                 for stored in bills {
                     guard let live = stored.bill.live, live.method != .bankTransfer else { continue }
                     switch live.state {
-                    case .confirming, .cancelling: try ledger.look(db, stored.bill, live)
+                    case .confirming, .cancelling: try paymentStore.look(db, stored.bill, live)
                     case .open where stored.bill.status == .due && now - stored.bill.changedAt < Self.watched:
-                        try ledger.look(db, stored.bill, live)
+                        try paymentStore.look(db, stored.bill, live)
                     default: continue
                     }
                 }
@@ -101,7 +102,7 @@ actor PaymentJobRunner {
     /// Carries what waits of one payment, and what follows from it, as far as handlers answer.
     func settle(_ payment: PaymentID) async throws {
         for _ in 0..<Self.rounds {
-            let waiting = try await store.read { [jobs = ledger.jobs] db in try jobs.waiting(db, payment) }
+            let waiting = try await store.read { [jobs = paymentStore.jobs] db in try jobs.waiting(db, payment) }
             guard let next = waiting.first else { return }
             guard try await carry(next) else { return }
         }
@@ -127,16 +128,16 @@ actor PaymentJobRunner {
     }
 
     private func perform(_ job: StoredPaymentJob) async throws -> Bool {
-        let found = try await store.read { [ledger] db in
-            try ledger.jobs.find(db, job.number) == nil ? nil : ledger.table.find(db, job.payment)
+        let found = try await store.read { [paymentStore] db in
+            try paymentStore.jobs.find(db, job.number) == nil ? nil : paymentStore.table.find(db, job.payment)
         }
         guard let bill = found?.bill else { return true }
         guard bill.wants(job.kind, job.attempt), let attempt = bill.attempts.first(where: { $0.number == job.attempt }) else {
-            try await store.write { [ledger] db in try ledger.jobs.answered(db, job.number) }
+            try await store.write { [paymentStore] db in try paymentStore.jobs.answered(db, job.number) }
             return true
         }
         let word: ProviderStatus
-        if let provider = ledger.providers.named(attempt.provider) {
+        if let provider = paymentStore.providers.named(attempt.provider) {
             word = await provider.carry(
                 PaymentJob(
                     key: job.key, kind: job.kind, payment: job.payment, attempt: job.attempt, provider: attempt.provider,
@@ -151,20 +152,20 @@ actor PaymentJobRunner {
             label: "payment_calls_total",
             dimensions: [("handler", attempt.provider), ("call", job.kind.rawValue), ("answered", word == .unreachable ? "no" : "yes")]
         ).increment()
-        return try await heard(word, job)
+        return try await receive(word, job)
     }
 
-    private func heard(_ word: ProviderStatus, _ job: StoredPaymentJob) async throws -> Bool {
+    private func receive(_ word: ProviderStatus, _ job: StoredPaymentJob) async throws -> Bool {
         let now = clock()
         let isOpenStill = word == .pending && (job.kind == .cancel || job.kind == .refund)
         guard word != .unreachable, !isOpenStill else {
             // What a look would have shown is looked at again by itself.
             let pause = min(Self.pauses.upperBound, Self.pauses.lowerBound * (1 << min(job.tries, 10)))
-            try await store.write { [ledger] db in
+            try await store.write { [paymentStore] db in
                 if job.kind == .look {
-                    try ledger.jobs.answered(db, job.number)
+                    try paymentStore.jobs.answered(db, job.number)
                 } else {
-                    try ledger.jobs.postpone(db, job.number, to: now + pause)
+                    try paymentStore.jobs.postpone(db, job.number, to: now + pause)
                 }
             }
             if job.tries == 0, job.kind != .look {
@@ -187,12 +188,12 @@ actor PaymentJobRunner {
     /// - Parameter job: that it answers; it is done with the word's effect.
     private func take(_ word: ProviderStatus, of payment: PaymentID, attempt: Int, answering job: Int64?) async throws -> Bill? {
         let now = clock()
-        let (before, bill) = try await store.write { [ledger] db -> (Bill?, Bill?) in
-            if let job { try ledger.jobs.answered(db, job) }
+        let (before, bill) = try await store.write { [paymentStore] db -> (Bill?, Bill?) in
+            if let job { try paymentStore.jobs.answered(db, job) }
             var before: Bill?
-            let bill = try ledger.change(db, payment, at: now) { bill in
+            let bill = try paymentStore.change(db, payment, at: now) { bill in
                 before = bill
-                return bill.heard(word, of: attempt, at: now)
+                return bill.receive(word, of: attempt, at: now)
             }
             return (before, bill)
         }
@@ -212,22 +213,24 @@ actor PaymentJobRunner {
     // MARK: What handlers tell by themselves
 
     /// A notification that has been proved; again changes nothing.
-    func told(_ provider: String, _ reference: String, _ word: ProviderStatus) async throws {
-        guard let found = try await store.read({ [ledger] db in try ledger.table.find(db, provider, reference: reference) }) else { return }
+    func receive(_ provider: String, _ reference: String, _ word: ProviderStatus) async throws {
+        guard let found = try await store.read({ [table = paymentStore.table] db in try table.find(db, provider, reference: reference) })
+        else { return }
         _ = try await take(word, of: found.payment, attempt: found.attempt, answering: nil)
     }
 
     /// A notification that has not been proved, or that says less than the handler can tell by now: the handler itself is asked.
     func hinted(_ provider: String, _ reference: String) async throws {
         // Anybody may hint: what means nobody here does not cost a write.
-        guard try await store.read({ [ledger] db in try ledger.table.find(db, provider, reference: reference) }) != nil else { return }
-        try await store.write { [ledger] db in
-            guard let found = try ledger.table.find(db, provider, reference: reference),
-                let bill = try ledger.table.find(db, found.payment)?.bill,
+        guard try await store.read({ [table = paymentStore.table] db in try table.find(db, provider, reference: reference) }) != nil
+        else { return }
+        try await store.write { [paymentStore] db in
+            guard let found = try paymentStore.table.find(db, provider, reference: reference),
+                let bill = try paymentStore.table.find(db, found.payment)?.bill,
                 let attempt = bill.attempts.first(where: { $0.number == found.attempt }),
                 bill.wants(.look, found.attempt) || bill.wants(.review, found.attempt)
             else { return }
-            try ledger.look(db, bill, attempt)
+            try paymentStore.look(db, bill, attempt)
         }
     }
 }

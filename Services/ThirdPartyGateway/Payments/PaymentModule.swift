@@ -20,19 +20,19 @@ struct PaymentModule: Sendable {
     private let ownRoutes: [Route]
 
     init(_ settings: PaymentSettings, on stores: GatewayStores, runtime: Runtime, admit: @escaping Admit) throws {
-        let (opened, clock, ledger) = (stores.opened, stores.clock, stores.payments.ledger)
+        let (opened, clock, paymentStore) = (stores.opened, stores.clock, stores.payments.paymentStore)
         repository = stores.payments
         jobs = PaymentJobRunner(
-            store: opened.store, ledger: ledger, lookEvery: settings.lookEvery, logger: runtime.logger, clock: clock)
+            store: opened.store, paymentStore: paymentStore, checkInterval: settings.checkInterval, logger: runtime.logger, clock: clock)
         service = PaymentService(
-            store: opened.store, ledger: ledger, jobs: jobs, answers: opened.answers, logger: runtime.logger, clock: clock)
+            store: opened.store, paymentStore: paymentStore, jobs: jobs, answers: opened.answers, logger: runtime.logger, clock: clock)
         prices = PriceBusRoutes(store: opened.store, answers: opened.answers, clock: clock)
         let signature = try settings.stripe?.webhookSecret.map {
             StripeSignature(secret: Array(try runtime.keys.readSecret($0).utf8))
         }
         ownRoutes =
             PriceRoutes(store: opened.store, repository: repository).all + PaymentRoutes(service: service, admit: admit).all
-            + InvoiceRoutes(store: opened.store, table: ledger.invoices, admit: admit).all
+            + InvoiceRoutes(store: opened.store, table: paymentStore.invoices, admit: admit).all
             + ProviderRoutes(jobs: jobs, stripe: signature).all
     }
 

@@ -26,7 +26,7 @@ struct AgreedPrice: Hashable, Sendable {
 
 /// Every method may be called again with the same: it changes nothing then.
 struct PaymentRepository: Sendable {
-    let ledger: PaymentStore
+    let paymentStore: PaymentStore
     let prices: PriceRepository
     let settings: PaymentSettings
     let clock: @Sendable () -> Timestamp
@@ -54,11 +54,11 @@ struct PaymentRepository: Sendable {
     func opened(
         _ db: Database, _ request: PayableRequest, persons: Int = 1, priceListVersion: Int? = nil
     ) throws {
-        guard try ledger.table.find(db, of: request.id) == nil else { return }
+        guard try paymentStore.table.find(db, of: request.id) == nil else { return }
         let now = clock()
         let quote = try prices.quote(
             db, request.scope, persons: persons, settings.when, version: priceListVersion, honoured: Self.always, at: now)
-        try ledger.open(db, request, quote, at: now)
+        try paymentStore.open(db, request, quote, at: now)
     }
 
     /// As `opened`; where the price that was agreed to is no longer honoured the list in force counts, since the person is asked already.
@@ -77,7 +77,7 @@ struct PaymentRepository: Sendable {
     @discardableResult
     func due(_ db: Database, _ request: PayableRequest, agreedIn forms: [AgreedPrice] = []) throws -> Amount {
         let now = clock()
-        if try !forms.isEmpty && ledger.table.find(db, of: request.id) == nil {
+        if try !forms.isEmpty && paymentStore.table.find(db, of: request.id) == nil {
             let agreed = try forms.compactMap { form -> Quote? in
                 do {
                     return try prices.quote(
@@ -87,41 +87,43 @@ struct PaymentRepository: Sendable {
                     return nil
                 }
             }
-            if let least = agreed.min(by: { $0.perPerson.minor < $1.perPerson.minor }) { try ledger.open(db, request, least, at: now) }
+            if let least = agreed.min(by: { $0.perPerson.minor < $1.perPerson.minor }) {
+                try paymentStore.open(db, request, least, at: now)
+            }
         }
         try opened(db, request)
-        return try ledger.change(db, of: request.id) { $0.accepted(at: now) }?.amount ?? Amount(minor: 0, currency: "EUR")
+        return try paymentStore.change(db, of: request.id) { $0.accepted(at: now) }?.amount ?? Amount(minor: 0, currency: "EUR")
     }
 
     /// The request is over; what was paid goes back unless something was delivered.
     func closed(_ db: Database, _ request: RequestID, as outcome: RequestStatus) throws {
         let now = clock()
-        try ledger.change(db, of: request) { $0.closed(as: outcome, at: now) }
+        try paymentStore.change(db, of: request) { $0.closed(as: outcome, at: now) }
     }
 
     /// Something of what was paid for has left, so that it does not go back by itself any more.
     func delivered(_ db: Database, _ request: RequestID) throws {
-        try ledger.table.delivered(db, request, at: clock())
+        try paymentStore.table.delivered(db, request, at: clock())
     }
 
     /// The period is over and there was nothing in it: nothing is owed, and what was paid goes back.
     func undeliverable(_ db: Database, _ request: RequestID) throws {
         let now = clock()
-        try ledger.change(db, of: request) { $0.undeliverable(at: now) }
+        try paymentStore.change(db, of: request) { $0.undeliverable(at: now) }
     }
 
     /// As `BillStore.isPaid`.
     func isPaid(_ db: Database, _ request: RequestID) throws -> Bool {
-        try ledger.table.isPaid(db, request)
+        try paymentStore.table.isPaid(db, request)
     }
 
     /// What an organisation still owes, one amount for each currency; it stays due when the organisation leaves (ORG-16).
     func outstanding(_ db: Database, _ organisation: OrganisationID) throws -> [Amount] {
-        try ledger.table.outstanding(db, organisation)
+        try paymentStore.table.outstanding(db, organisation)
     }
 
     /// For whoever shows a request; nil where it has no price.
     func bill(_ db: Database, of request: RequestID) throws -> Bill? {
-        try ledger.table.find(db, of: request)?.bill
+        try paymentStore.table.find(db, of: request)?.bill
     }
 }

@@ -104,5 +104,5 @@ struct PaymentRoutes: Sendable {
         }
     }
 
-    private var methods: [PaymentMethod] { service.ledger.providers.methods }
+    private var methods: [PaymentMethod] { service.paymentStore.providers.methods }
 }

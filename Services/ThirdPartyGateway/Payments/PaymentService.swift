@@ -12,7 +12,7 @@ struct PaymentService: Sendable {
     private static let rounds = 4
 
     let store: Store
-    let ledger: PaymentStore
+    let paymentStore: PaymentStore
     let jobs: PaymentJobRunner
     let answers: StoredAnswers
     let logger: Logger
@@ -23,16 +23,16 @@ struct PaymentService: Sendable {
     /// Another organisation's payment does not exist for this one (PAY-08).
     func find(_ payment: PaymentID, of organisation: OrganisationID) async throws -> ShownPayment? {
         try await store.read { [self] db in
-            guard let stored = try ledger.table.find(db, payment), stored.bill.organisation == organisation else { return nil }
-            return try ledger.shown(db, stored)
+            guard let stored = try paymentStore.table.find(db, payment), stored.bill.organisation == organisation else { return nil }
+            return try paymentStore.shown(db, stored)
         }
     }
 
     /// The newest first, with the number to go on from.
     func list(_ filter: PaymentFilter, before: Int64?, limit: Int) async throws -> (items: [ShownPayment], next: Int64?) {
         try await store.read { [self] db in
-            let rows = try ledger.table.list(db, filter, before: before, limit: limit + 1)
-            let items = try rows.prefix(limit).map { try ledger.shown(db, $0) }
+            let rows = try paymentStore.table.list(db, filter, before: before, limit: limit + 1)
+            let items = try rows.prefix(limit).map { try paymentStore.shown(db, $0) }
             return (items, rows.count > limit ? items.last?.stored.number : nil)
         }
     }
@@ -58,14 +58,14 @@ struct PaymentService: Sendable {
         guard let shown = try await find(payment, of: organisation) else { return nil }
         // Where nothing is to be paid the method does not matter: what is paid stays so, the rest is refused.
         guard let method = method ?? shown.preset else { return try Self.unowed(shown) }
-        guard let provider = ledger.providers.provider(for: method) else {
+        guard let provider = paymentStore.providers.provider(for: method) else {
             throw Problem.paymentMethodUnavailable.saying(
-                "Choose another one; offered are: \(ledger.providers.methods.map(\.rawValue).joined(separator: ", ")).",
-                italian: "Ne scelga un altro; sono offerti: \(ledger.providers.methods.map(\.rawValue).joined(separator: ", ")).",
+                "Choose another one; offered are: \(paymentStore.providers.methods.map(\.rawValue).joined(separator: ", ")).",
+                italian: "Ne scelga un altro; sono offerti: \(paymentStore.providers.methods.map(\.rawValue).joined(separator: ", ")).",
                 errors: [.init(pointer: "/method", .methodNotOffered)])
         }
         // What was begun may have come to its end in the meantime.
-        try await lookAt(payment)
+        try await checkPayment(payment)
         let charges = provider.takesToken && token != nil || provider is SandboxProvider
         for _ in 0..<Self.rounds {
             switch try await turn(payment, method, provider.name, token: token, charges: charges) {
@@ -99,9 +99,9 @@ struct PaymentService: Sendable {
         _ payment: PaymentID, _ method: PaymentMethod, _ provider: String, token: String?, charges: Bool
     ) async throws -> Turn {
         let now = clock()
-        return try await store.write { [ledger] db in
+        return try await store.write { [paymentStore] db in
             var turn = Turn.wait
-            try ledger.change(db, payment, token: token, at: now) { bill in
+            try paymentStore.change(db, payment, token: token, at: now) { bill in
                 do throws(PaymentRefusal) {
                     switch try bill.start(method, through: provider, at: now) {
                     case .wait(let effects): return effects
@@ -152,12 +152,12 @@ struct PaymentService: Sendable {
         }
     }
 
-    private func lookAt(_ payment: PaymentID) async throws {
-        try await store.write { [ledger] db in
-            guard let bill = try ledger.table.find(db, payment)?.bill, bill.status == .due, let live = bill.live,
+    private func checkPayment(_ payment: PaymentID) async throws {
+        try await store.write { [paymentStore] db in
+            guard let bill = try paymentStore.table.find(db, payment)?.bill, bill.status == .due, let live = bill.live,
                 live.state == .open || live.state == .confirming
             else { return }
-            try ledger.look(db, bill, live)
+            try paymentStore.look(db, bill, live)
         }
         try await jobs.settle(payment)
     }
@@ -173,8 +173,8 @@ struct PaymentService: Sendable {
     /// Calls off what is under way, unless it may be charging at this moment.
     func giveUp(_ payment: PaymentID) async throws {
         let now = clock()
-        _ = try await store.write { [ledger] db in
-            try ledger.change(db, payment, at: now) { bill in
+        _ = try await store.write { [paymentStore] db in
+            try paymentStore.change(db, payment, at: now) { bill in
                 do throws(PaymentRefusal) {
                     return try bill.abandon(at: now)
                 } catch {

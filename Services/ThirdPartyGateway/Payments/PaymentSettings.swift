@@ -41,7 +41,7 @@ struct PaymentSettings: Sendable {
     /// Takes card and PayPal where no handler is set, with play money.
     let hasSandbox: Bool
     let handlerTime: Duration
-    let lookEvery: Duration
+    let checkInterval: Duration
     let seller: Seller
 
     init(_ reader: inout SettingsReader) {
@@ -69,7 +69,7 @@ struct PaymentSettings: Sendable {
         hasSandbox = reader.read(
             .flag("pay.sandbox", default: false, "Takes card and PayPal where no handler is set, with play money: for trying out."))
         handlerTime = reader.read(.seconds("pay.handler_s", default: 10, in: 1...60, "How long a payment handler may take to answer."))
-        lookEvery = reader.read(
+        checkInterval = reader.read(
             .seconds("pay.look_s", default: 30, in: 1...3600, "How often the handler is asked about payments that are under way."))
         seller = Seller(
             name: reader.read(.text("pay.seller_name", default: "TrackMe", "Who makes invoices out.")),

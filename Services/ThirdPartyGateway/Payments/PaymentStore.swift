@@ -111,7 +111,7 @@ struct PaymentStore: Sendable {
             case .paid: try receipt(db, stored, bill, at: now)
             case .release: try release(db, bill.request)
             case .refunded: try creditNote(db, stored, bill, at: now)
-            case .tell(let notice): try tell(db, bill, notice)
+            case .notify(let notice): try notify(db, bill, notice)
             }
         }
     }
@@ -163,7 +163,7 @@ struct PaymentStore: Sendable {
             ["amount": bill.amount.text, "request": "\(bill.request)", "invoice": "\(note.number)", "link": link(note.number)])
     }
 
-    private func tell(_ db: Database, _ bill: Bill, _ notice: PaymentNotice) throws {
+    private func notify(_ db: Database, _ bill: Bill, _ notice: PaymentNotice) throws {
         var values = ["amount": bill.amount.text, "request": "\(bill.request)"]
         let template: MessageTemplate
         switch notice {

@@ -34,7 +34,7 @@ struct ProviderRoutes: Sendable {
             }
             guard let event = try await LongBodies.work(onBytes: body.count, of: exchange, { StripeEvent(body) }) else { return .empty() }
             if let word = event.word {
-                try await jobs.told(StripeProvider.name, event.reference, word)
+                try await jobs.receive(StripeProvider.name, event.reference, word)
             } else {
                 try await jobs.hinted(StripeProvider.name, event.reference)
             }

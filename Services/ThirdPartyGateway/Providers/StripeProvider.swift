@@ -109,7 +109,7 @@ struct StripeProvider: PaymentProvider {
         }
         let reply = await post(
             "/v1/refunds",
-            [("payment_intent", reference), ("metadata[payment]", "\(job.payment)"), (StripeRefunds.errandField, job.key)], job.key
+            [("payment_intent", reference), ("metadata[payment]", "\(job.payment)"), (StripeRefunds.jobField, job.key)], job.key
         )
         guard case .answer(let status, let body) = reply else { return .unreachable }
         guard status == 200 else { return await notRefunded(job, status, body["error"]) }

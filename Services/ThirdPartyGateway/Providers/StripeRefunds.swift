@@ -5,7 +5,7 @@ import Contracts
 /// All refunds of one PaymentIntent, the newest first.
 struct StripeRefunds: Sendable {
     /// In which a refund says of which job it is.
-    static let errandField = "metadata[errand]"
+    static let jobField = "metadata[errand]"
     /// Refusals that pass by themselves or once the operator has mended something at Stripe, such as an account without cover.
     static let passing: Set<String> = [
         "balance_insufficient", "insufficient_funds", "lock_timeout", "rate_limit", "idempotency_key_in_use", "api_key_expired",

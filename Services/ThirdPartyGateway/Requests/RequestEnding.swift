@@ -7,7 +7,7 @@ import Storage
 
 struct RequestEnding: Sendable {
     private static let batch = 50
-    private static let look = Duration.seconds(60)
+    private static let pollInterval = Duration.seconds(60)
 
     let store: Store
     let service: RequestService
@@ -25,7 +25,7 @@ struct RequestEnding: Sendable {
     /// Runs until it is cancelled.
     func run() async throws {
         // Nobody wakes it: what is due has waited for days.
-        let loop = WorkLoop(every: Self.look) { [logger] error in
+        let loop = WorkLoop(every: Self.pollInterval) { [logger] error in
             logger.notice("delivered requests end later", metadata: ["error": "\(String(reflecting: type(of: error)))"])
         }
         try await loop.poll { _ = try await endDelivered() }

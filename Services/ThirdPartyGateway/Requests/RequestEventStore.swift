@@ -50,7 +50,7 @@ struct RequestEventStore: Sendable {
         if request.person == nil, clock() - request.createdAt < Self.snapshotTime { return }
         let change = request.forgotten(at: clock())
         try table.save(db, request)
-        try tell(db, request, change)
+        try notify(db, request, change)
         try table.forgetPerson(db, of: id)
     }
 
@@ -58,11 +58,11 @@ struct RequestEventStore: Sendable {
     func take(_ db: Database, _ state: RequestState, person: PersonID?) throws {
         var request = try table.find(db, state.request) ?? added(db, state, person)
         let before = request
-        let change = request.heard(state, person: person)
+        let change = request.receive(state, person: person)
         guard request != before else { return }
         try table.save(db, request)
-        try tell(db, request, change)
-        releases.tellWatchers(db, of: request.organisation)
+        try notify(db, request, change)
+        releases.notifyWatchers(db, of: request.organisation)
     }
 
     /// The fact came before the answer to the question, or this store was restored: every request begins as PENDING.
@@ -72,7 +72,7 @@ struct RequestEventStore: Sendable {
             to: state.to, granularity: state.granularity, isSubscription: state.to > state.changedAt, status: .pending, grant: nil,
             answerBy: state.answerBy, createdAt: state.changedAt, changedAt: state.changedAt, paidAt: nil, deliveredAt: nil)
         try table.add(db, request)
-        releases.tellWatchers(db, of: state.organisation)
+        releases.notifyWatchers(db, of: state.organisation)
         return request
     }
 
@@ -91,7 +91,7 @@ struct RequestEventStore: Sendable {
         }
     }
 
-    private func tell(_ db: Database, _ request: MadeRequest, _ change: RequestChange) throws {
+    private func notify(_ db: Database, _ request: MadeRequest, _ change: RequestChange) throws {
         switch change {
         case .none: return
         case .approved:

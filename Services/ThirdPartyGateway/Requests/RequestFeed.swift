@@ -6,7 +6,7 @@ import ServiceKit
 /// One open event stream: requests as they are after each change. Who reconnects gets the last state of all that changed meanwhile.
 actor RequestFeed {
     /// Polls in case a wake-up was lost.
-    private static let look = Duration.seconds(10)
+    private static let pollInterval = Duration.seconds(10)
     private static let page = 100
 
     private let organisation: OrganisationID
@@ -33,7 +33,7 @@ actor RequestFeed {
             let changed = try await repository.changed(of: organisation, after: seen, limit: Self.page)
             waiting = changed.filter(\.isWhole).reversed()
             if waiting.isEmpty, let last = changed.last { seen = last.stored.change }
-            if changed.isEmpty { await watcher.wait(atMost: Self.look) }
+            if changed.isEmpty { await watcher.wait(atMost: Self.pollInterval) }
         }
         return nil
     }

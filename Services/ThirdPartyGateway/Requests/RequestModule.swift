@@ -19,7 +19,7 @@ struct RequestDependencies: Sendable {
 struct RequestModule: Sendable {
     let repository: RequestRepository
     let service: RequestService
-    let news: RequestEventStore
+    let events: RequestEventStore
     let watchers: Watchers<OrganisationID>
     let sealer: RequestSealer
     let data: DataService
@@ -34,12 +34,12 @@ struct RequestModule: Sendable {
         let vault = RequestVault(keys: keys, serviceKey: try runtime.key("requests"))
         let sealedFiles = SealedFiles(in: runtime.settings.storeFolder, named: "data-files")
         let (watchers, fileTable) = (stores.releases.watchers, DataFileStore())
-        let news = RequestEventStore(
+        let events = RequestEventStore(
             releases: stores.releases, payments: stores.payments, subscriptions: stores.subscriptions,
             organisations: stores.organisations, keys: keys, origin: runtime.settings.publicOrigin, clock: clock)
         let sealer = RequestSealer(store: store, keys: keys, vault: vault, logger: logger)
         let service = RequestService(
-            store: store, vault: vault, news: news, payments: stores.payments, questions: dependencies.questions, sealer: sealer,
+            store: store, vault: vault, events: events, payments: stores.payments, questions: dependencies.questions, sealer: sealer,
             firstAnswers: FirstAnswers(secret: try runtime.key("answers")), logger: logger, clock: clock)
         let data = DataService(store: store, data: dependencies.data, payments: stores.payments, clock: clock)
         let files = DataFileService(
@@ -57,14 +57,14 @@ struct RequestModule: Sendable {
             + DataRoutes(service: data, admit: dependencies.admit).all
             + DataFileRoutes(service: files, data: data, admit: dependencies.admit).all
         follower = Follower(
-            family: .requests, on: runtime, store: store, apply: { db, event in try news.apply(db, event) }, snapshot: news.snapshot,
+            family: .requests, on: runtime, store: store, apply: { db, event in try events.apply(db, event) }, snapshot: events.snapshot,
             after: { _ in
                 // Somebody may have been named, and files may have to go.
                 sealer.wake()
                 files.wake()
             })
         ending = RequestEnding(store: store, service: service, settings: settings, logger: logger, clock: clock)
-        (self.repository, self.service, self.news, self.watchers, self.sealer) = (repository, service, news, watchers, sealer)
+        (self.repository, self.service, self.events, self.watchers, self.sealer) = (repository, service, events, watchers, sealer)
         (self.data, self.files) = (data, files)
     }
 

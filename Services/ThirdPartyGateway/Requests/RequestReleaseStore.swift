@@ -15,7 +15,7 @@ struct RequestReleaseStore: Sendable {
     func paid(_ db: Database, _ request: RequestID) throws {
         try table.paid(db, request, at: clock())
         guard let made = try table.find(db, request) else { return }
-        tellWatchers(db, of: made.organisation)
+        notifyWatchers(db, of: made.organisation)
     }
 
     /// What was paid goes back, is contested, or is due again: nothing more may leave.
@@ -23,11 +23,11 @@ struct RequestReleaseStore: Sendable {
         try table.unpaid(db, request, hold)
         try files.removeAll(db, of: request, at: clock())
         guard let made = try table.find(db, request) else { return }
-        tellWatchers(db, of: made.organisation)
+        notifyWatchers(db, of: made.organisation)
     }
 
     /// Once what is being written is committed.
-    func tellWatchers(_ db: Database, of organisation: OrganisationID) {
+    func notifyWatchers(_ db: Database, of organisation: OrganisationID) {
         db.afterCommit { [watchers] in watchers.notify(organisation) }
     }
 }

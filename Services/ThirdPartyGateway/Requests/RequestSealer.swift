@@ -9,7 +9,7 @@ import Synchronization
 final class RequestSealer: Sendable {
     private static let batch = 100
     /// Polls in case a wake-up was lost.
-    private static let look = Duration.seconds(10)
+    private static let pollInterval = Duration.seconds(10)
 
     private let store: Store
     private let keys: PersonKeys
@@ -30,7 +30,7 @@ final class RequestSealer: Sendable {
 
     /// Runs until it is cancelled.
     func run() async throws {
-        let loop = WorkLoop(every: Self.look, signal: wakeUp) { [logger] error in
+        let loop = WorkLoop(every: Self.pollInterval, signal: wakeUp) { [logger] error in
             logger.warning("particulars wait for their key", metadata: ["error": "\(String(reflecting: type(of: error)))"])
         }
         try await loop.poll { try await self.takeAll() }

@@ -40,13 +40,13 @@ struct RequestService: Sendable {
     /// While consent does not answer.
     private static let backoff = Backoff(.milliseconds(250), upTo: .seconds(15))
     /// Polls in case a wake-up was lost.
-    private static let look = Duration.seconds(10)
+    private static let pollInterval = Duration.seconds(10)
     /// How long a list that is settled can be looked at.
     static let listKept = Duration.seconds(30 * 86_400)
 
     let store: Store
     let vault: RequestVault
-    let news: RequestEventStore
+    let events: RequestEventStore
     let payments: PaymentRepository
     let questions: RequestBusRoutes
     let sealer: RequestSealer
@@ -58,10 +58,10 @@ struct RequestService: Sendable {
     private let pending = PendingRequestStore()
 
     init(
-        store: Store, vault: RequestVault, news: RequestEventStore, payments: PaymentRepository, questions: RequestBusRoutes,
+        store: Store, vault: RequestVault, events: RequestEventStore, payments: PaymentRepository, questions: RequestBusRoutes,
         sealer: RequestSealer, firstAnswers: FirstAnswers<JobID>, logger: Logger, clock: @escaping @Sendable () -> Timestamp
     ) {
-        (self.store, self.vault, self.news, self.payments) = (store, vault, news, payments)
+        (self.store, self.vault, self.events, self.payments) = (store, vault, events, payments)
         (self.questions, self.sealer, self.firstAnswers) = (questions, sealer, firstAnswers)
         (self.logger, self.clock) = (logger, clock)
     }
@@ -113,7 +113,7 @@ struct RequestService: Sendable {
 
     /// Asks what waits, until it is cancelled.
     func run() async throws {
-        try await WorkLoop(every: Self.look, signal: wakeUp, backoff: Self.backoff).run {
+        try await WorkLoop(every: Self.pollInterval, signal: wakeUp, backoff: Self.backoff).run {
             let waiting = try await store.write { [pending, clock] db in
                 try pending.expire(db, before: clock() - Self.listKept)
                 return try pending.waiting(db, limit: Self.atOnce)
@@ -149,7 +149,7 @@ struct RequestService: Sendable {
         let particulars = RequestParticulars(
             fiscalCode: draft.form.fiscalCode, purpose: draft.form.purpose, askedBy: draft.askedBy)
         let sealed = try vault.seal(particulars, of: reply.request)
-        try await store.write { [table, pending, payments, news, clock] db in
+        try await store.write { [table, pending, payments, events, clock] db in
             guard try pending.settle(db, entry.question, .opened, request: reply.request, detail: nil) else { return }
             let form = draft.form
             if try table.find(db, reply.request) == nil {
@@ -170,8 +170,8 @@ struct RequestService: Sendable {
             guard let request = try table.find(db, reply.request) else { return }
             try payments.asked(db, PayableRequest(request), persons: entry.persons, priceListVersion: entry.priceListVersion)
             // Refused while its answer was on its way: what was opened just now costs nothing.
-            if request.status == .declined || request.status == .expired { try news.closed(db, request) }
-            news.releases.tellWatchers(db, of: entry.organisation)
+            if request.status == .declined || request.status == .expired { try events.closed(db, request) }
+            events.releases.notifyWatchers(db, of: entry.organisation)
         }
         sealer.wake()
     }
@@ -229,7 +229,7 @@ struct RequestService: Sendable {
         // The question's id follows from the request, so that a repetition after a crash gets the first answer.
         let question = Hex.encode(Digest.sha256(Array("end-request \(request)".utf8)).prefix(16))
         let state = try await questions.end(question, EndRequest(organisation: organisation, request: request))
-        try await store.write { [news] db in try news.take(db, state, person: nil) }
+        try await store.write { [events] db in try events.take(db, state, person: nil) }
     }
 }
 

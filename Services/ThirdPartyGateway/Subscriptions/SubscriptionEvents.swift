@@ -8,9 +8,9 @@ actor SubscriptionEvents {
     /// What was read is judged anew after so long, though the caller is slow: the person may have withdrawn.
     private static let freshness = Duration.milliseconds(250)
     /// Polls in case a wake-up was lost.
-    private static let look = Duration.seconds(1)
+    private static let pollInterval = Duration.seconds(1)
     /// How long the reason of an end is waited for.
-    private static let reasonPatience = Duration.seconds(5)
+    private static let reasonTimeout = Duration.seconds(5)
     /// Shorter than the usual patience of proxies.
     static let heartbeat = Duration.seconds(15)
 
@@ -26,7 +26,7 @@ actor SubscriptionEvents {
     private let listener: FeedHub.Listener
     private var after: Int64
     private var ahead: (items: ArraySlice<FeedItem>, readAt: ContinuousClock.Instant)?
-    private var lastWord: ContinuousClock.Instant?
+    private var lastSentAt: ContinuousClock.Instant?
     private var heldSince: ContinuousClock.Instant?
     private var isOver = false
 
@@ -42,22 +42,22 @@ actor SubscriptionEvents {
     func next() async throws -> Event? {
         while !Task.isCancelled, !isOver {
             if let item = readAhead() {
-                (after, lastWord) = (item.number, .now)
+                (after, lastSentAt) = (item.number, .now)
                 return .item(item)
             }
             do {
                 let (feed, found) = try await service.items(of: self.feed, after: after, limit: Self.block)
                 ahead = (found[...], .now)
                 if !found.isEmpty { continue }
-                if lastWord.map({ .now - $0 >= Self.heartbeat }) ?? true {
-                    lastWord = .now
+                if lastSentAt.map({ .now - $0 >= Self.heartbeat }) ?? true {
+                    lastSentAt = .now
                     return .heartbeat(feed)
                 }
             } catch FeedRefusal.over(let why) {
                 // Why is said by another stream of consent's a moment later; nothing leaves meanwhile.
                 let since = heldSince ?? .now
                 heldSince = since
-                if why != nil || .now - since >= Self.reasonPatience {
+                if why != nil || .now - since >= Self.reasonTimeout {
                     isOver = true
                     return .over(why)
                 }
@@ -67,7 +67,7 @@ actor SubscriptionEvents {
             } catch FeedRefusal.consentSilent {
                 // Nothing may leave until consent is heard; the caller stays connected.
             }
-            await listener.wait(atMost: Self.look)
+            await listener.wait(atMost: Self.pollInterval)
         }
         return nil
     }

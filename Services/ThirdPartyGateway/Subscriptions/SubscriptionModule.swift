@@ -11,7 +11,7 @@ import Storage
 
 struct SubscriptionModule: Sendable {
     /// How long one batch of ingest is waited for.
-    private static let patience = Duration.seconds(2)
+    private static let requestTimeout = Duration.seconds(2)
 
     let repository: SubscriptionRepository
     let subscriptions: SubscriptionService
@@ -41,7 +41,7 @@ struct SubscriptionModule: Sendable {
             store: store, keys: keys, hub: hub, table: FeedReadingStore(keys: keys, bills: stores.bills), clock: clock,
             logger: logger
         ) { question in
-            try await ingest.ask(question, deadline: Self.patience, attempts: 1)
+            try await ingest.ask(question, deadline: Self.requestTimeout, attempts: 1)
         }
         subscriptions = SubscriptionService(store: store, keys: keys, gate: gate, hub: hub, clock: clock) { question, trace in
             _ = try await consent.ask(question, trace: trace, deadline: .seconds(1))
@@ -52,21 +52,21 @@ struct SubscriptionModule: Sendable {
         let signingKey = try SigningKey(seed: runtime.secret("webhooks.seed"))
         let sender = WebhookSender(signingKey: signingKey, allowsPrivate: settings.allowsPrivate, clock: clock, logger: logger)
         let table = EndpointStore(key: try runtime.key("endpoints"))
-        let office = WebhookDeliveryWorkers(
+        let workers = WebhookDeliveryWorkers(
             WebhookDeliveryWorker.Dependencies(
                 store: store,
                 table: WebhookDeliveryStore(
                     queue: queue, endpoints: table, rendering: WebhookRenderingStore(keys: keys, clock: clock), gate: gate,
                     organisations: stores.organisations, schedule: WebhookSchedule(retryFor: settings.retryFor)),
-                hub: hub, hand: { await sender.send($0) }, clock: clock, jitter: { Double.random(in: 0...1) }, logger: logger),
+                hub: hub, transport: { await sender.send($0) }, clock: clock, jitter: { Double.random(in: 0...1) }, logger: logger),
             endpoints: table)
         endpoints = EndpointService(
-            store: store, table: table, queue: queue, office: office, guardian: EndpointGuard(allowsPrivate: settings.allowsPrivate),
+            store: store, table: table, queue: queue, workers: workers, guardian: EndpointGuard(allowsPrivate: settings.allowsPrivate),
             handshake: { await sender.sendForAnswer($0) }, firstAnswers: FirstAnswers(secret: try runtime.key("answers")), clock: clock,
             logger: logger)
         (self.repository, self.admit, publicKey) = (repository, admit, signingKey.publicKey)
         services = [
-            Background(grants.run), Background(arrivals.run), Background(reading.run), Background(office.run), Background(upkeep.run),
+            Background(grants.run), Background(arrivals.run), Background(reading.run), Background(workers.run), Background(upkeep.run),
         ]
     }
 
@@ -81,11 +81,11 @@ struct SubscriptionModule: Sendable {
         Follower(
             family: .grants, on: runtime, store: store,
             apply: { db, event in
-                if let state = try GrantProjection.fact(of: event, keys: keys) { try repository.heard(db, state) }
+                if let state = try GrantProjection.fact(of: event, keys: keys) { try repository.receive(db, state) }
             },
             snapshot: SnapshotRules { db, event in
                 guard let state = try GrantProjection.fact(of: event, keys: keys) else { return nil }
-                try repository.heard(db, state)
+                try repository.receive(db, state)
                 return state.grant.bytes
             } known: { db, _, after, limit in
                 try repository.known(db, after: after, limit: limit).map(\.bytes)

@@ -17,7 +17,7 @@ struct SubscriptionRepository: Sendable {
     private let requests = RequestStore()
     private let feeds = FeedStore()
     private let grants = GrantProjection()
-    private let news = FeedEventStore()
+    private let events = FeedEventStore()
     private let items = FeedItemStore()
 
     init(bills: BillStore, queue: WebhookQueueStore, keep: Duration, clock: @escaping @Sendable () -> Timestamp) {
@@ -52,7 +52,7 @@ struct SubscriptionRepository: Sendable {
         guard isNew else { return isInForce ? try goOn(db, feed, types, at: now) : () }
         // What came before is downloaded; here only what a download at this moment could not hold yet.
         let first = feed.steps.atBeginning(now.milliseconds, window: feed.window)
-        for metric in types where !first.isEmpty { try news.mark(db, feed, metric, first) }
+        for metric in types where !first.isEmpty { try events.mark(db, feed, metric, first) }
         db.afterCommit { [hub] in hub.somethingToRead() }
     }
 
@@ -73,7 +73,7 @@ struct SubscriptionRepository: Sendable {
         let since = max(feed.begunAt, feed.newest ?? feed.begunAt).milliseconds
         let first = feed.steps.atBeginning(since, window: feed.window).lowerBound
         let range = first..<max(first, feed.steps.atBeginning(now.milliseconds, window: feed.window).upperBound)
-        for metric in left where !range.isEmpty { try news.mark(db, feed, metric, range) }
+        for metric in left where !range.isEmpty { try events.mark(db, feed, metric, range) }
         db.afterCommit { [hub] in hub.somethingToRead() }
     }
 
@@ -83,12 +83,12 @@ struct SubscriptionRepository: Sendable {
         guard let feed = try feeds.find(db, request) else {
             // A single delivery, or one that was never paid: there is no log, but the end is told.
             guard why == .revoked || why == .erased, let scope = try scope(db, request) else { return }
-            return try queue.tell(db, .over(scope, why), to: scope.organisation, at: now)
+            return try queue.enqueue(db, .over(scope, why), to: scope.organisation, at: now)
         }
         guard feed.state != .over else { return }
         try feeds.end(db, feed.number, why, at: now)
         let ended = try feeds.find(db, feed.number) ?? feed
-        try queue.tell(db, .over(ended, why), to: feed.organisation, at: now)
+        try queue.enqueue(db, .over(ended, why), to: feed.organisation, at: now)
         db.afterCommit { [hub] in hub.ended(feed.number, of: feed.organisation) }
     }
 
@@ -104,7 +104,7 @@ struct SubscriptionRepository: Sendable {
 
     /// What consent publishes of a grant: the first word about a withdrawal, and the only one about single types. What counts is what the
     /// projection makes of it.
-    func heard(_ db: Database, _ published: GrantState) throws {
+    func receive(_ db: Database, _ published: GrantState) throws {
         let state = try grants.save(db, published)
         if let feed = try feeds.find(db, grant: state.grant) { try follow(db, feed, state) }
     }
@@ -134,8 +134,8 @@ struct SubscriptionRepository: Sendable {
         let gone = feed.types.filter { !grant.types.contains($0) }
         guard !gone.isEmpty else { return }
         try feeds.narrow(db, feed.number, to: feed.types.filter(grant.types.contains))
-        try news.drop(db, feed.number, types: gone)
-        try queue.tell(db, .narrowed(feed, gone: gone), to: feed.organisation, at: clock())
+        try events.drop(db, feed.number, types: gone)
+        try queue.enqueue(db, .narrowed(feed, gone: gone), to: feed.organisation, at: clock())
         db.afterCommit { [hub] in hub.ended(feed.number, of: feed.organisation) }
     }
 
@@ -143,7 +143,7 @@ struct SubscriptionRepository: Sendable {
     func arrived(_ db: Database, _ person: PersonID, _ fact: DataArrived) throws {
         guard fact.from < fact.to else { return }
         for feed in try feeds.running(db, of: person, fact.metric) {
-            try news.mark(db, feed, fact.metric, fact.from.milliseconds..<fact.to.milliseconds)
+            try events.mark(db, feed, fact.metric, fact.from.milliseconds..<fact.to.milliseconds)
         }
     }
 
@@ -163,7 +163,7 @@ struct SubscriptionRepository: Sendable {
                 let undelivered = newest.map { feed.steps.floor($0) + feed.steps.width } ?? begun
                 let first = max(begun, min(undelivered, feed.steps.floor(comparable)))
                 unread = max(unread, first)
-                if first < end { try news.mark(db, feed, metric, first..<end) }
+                if first < end { try events.mark(db, feed, metric, first..<end) }
             }
             guard unread > begun else { continue }
             try items.append(db, .gap(before: Timestamp(milliseconds: unread)), to: &feed, at: now)

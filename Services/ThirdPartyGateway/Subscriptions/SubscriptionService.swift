@@ -8,7 +8,7 @@ struct SubscriptionService: Sendable {
     /// How long a page is waited for at most.
     static let longestWait = 30
     /// Polls in case a wake-up was lost.
-    private static let look = Duration.seconds(1)
+    private static let pollInterval = Duration.seconds(1)
 
     let store: Store
     let keys: PersonKeys
@@ -68,7 +68,7 @@ struct SubscriptionService: Sendable {
             found = try await items(of: feed, after: after, limit: limit)
             let left = end - .now
             guard found.items.isEmpty, left > .zero else { break }
-            await listener.wait(atMost: min(left, Self.look))
+            await listener.wait(atMost: min(left, Self.pollInterval))
         }
         return found
     }

@@ -17,10 +17,10 @@ final class DeliveryPermits: Sendable {
     }
 
     /// How often it is looked who is slow by now.
-    static let look = Duration.milliseconds(500)
+    static let pollInterval = Duration.milliseconds(500)
 
     /// A place that was given; to be given back.
-    struct Place: Sendable {
+    struct Permit: Sendable {
         fileprivate let number: Int
         /// Whether it was waited for: what was looked up before may hold no longer.
         let hasWaited: Bool
@@ -38,7 +38,7 @@ final class DeliveryPermits: Sendable {
         let number: Int
         let organisation: OrganisationID
         let isSlow: Bool
-        let continuation: CheckedContinuation<Place?, Never>
+        let continuation: CheckedContinuation<Permit?, Never>
     }
 
     private struct State {
@@ -111,14 +111,14 @@ final class DeliveryPermits: Sendable {
 
     /// - Parameter isSlow: whether the endpoint's last attempt was.
     /// - Returns: nil where the task was cancelled while it waited.
-    func take(for organisation: OrganisationID, isSlow: Bool) async -> Place? {
+    func take(for organisation: OrganisationID, isSlow: Bool) async -> Permit? {
         let (number, isFree) = state.withLock { state -> (Int, Bool) in
             state.last += 1
             guard state.hasRoom(organisation, isSlow: isSlow) else { return (state.last, false) }
             state.put(state.last, organisation, isSlow: isSlow)
             return (state.last, true)
         }
-        guard !isFree else { return Place(number: number, hasWaited: false) }
+        guard !isFree else { return Permit(number: number, hasWaited: false) }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let admitted = state.withLock { state in
@@ -126,7 +126,7 @@ final class DeliveryPermits: Sendable {
                         Waiter(number: number, organisation: organisation, isSlow: isSlow, continuation: continuation))
                     return state.admitWaiting()
                 }
-                seat(admitted)
+                resume(admitted)
                 if Task.isCancelled { giveUp(number) }
             }
         } onCancel: {
@@ -135,22 +135,22 @@ final class DeliveryPermits: Sendable {
     }
 
     /// The attempt begins.
-    func begin(_ place: Place, at now: ContinuousClock.Instant, callOff: @escaping @Sendable () -> Void) {
+    func begin(_ permit: Permit, at now: ContinuousClock.Instant, callOff: @escaping @Sendable () -> Void) {
         state.withLock { state in
-            state.holders[place.number]?.since = now
-            state.holders[place.number]?.callOff = callOff
+            state.holders[permit.number]?.since = now
+            state.holders[permit.number]?.callOff = callOff
         }
     }
 
     /// - Returns: whether the attempt was called off.
     @discardableResult
-    func giveBack(_ place: Place) -> Bool {
+    func giveBack(_ permit: Permit) -> Bool {
         let (admitted, isCalledOff) = state.withLock { state -> ([Waiter], Bool) in
-            guard let holder = state.holders.removeValue(forKey: place.number) else { return ([], false) }
+            guard let holder = state.holders.removeValue(forKey: permit.number) else { return ([], false) }
             if holder.isSlow { state.takenSlow.remove(holder.organisation) } else { state.taken.remove(holder.organisation) }
             return (state.admitWaiting(), holder.isCalledOff)
         }
-        seat(admitted)
+        resume(admitted)
         return isCalledOff
     }
 
@@ -172,12 +172,12 @@ final class DeliveryPermits: Sendable {
             }
             return (state.admitWaiting(), late)
         }
-        seat(admitted)
+        resume(admitted)
         for callOff in late { callOff() }
     }
 
-    private func seat(_ admitted: [Waiter]) {
-        for waiter in admitted { waiter.continuation.resume(returning: Place(number: waiter.number, hasWaited: true)) }
+    private func resume(_ admitted: [Waiter]) {
+        for waiter in admitted { waiter.continuation.resume(returning: Permit(number: waiter.number, hasWaited: true)) }
     }
 
     private func giveUp(_ number: Int) {

@@ -18,7 +18,7 @@ struct EndpointService: Sendable {
     let store: Store
     let table: EndpointStore
     let queue: WebhookQueueStore
-    let office: WebhookDeliveryWorkers
+    let workers: WebhookDeliveryWorkers
     let guardian: EndpointGuard
     let handshake: Handshake
     let firstAnswers: FirstAnswers<EndpointItem>
@@ -86,7 +86,7 @@ struct EndpointService: Sendable {
 
     func remove(_ id: WebhookEndpointID) async throws {
         try await store.write { [table] db in try table.delete(db, id) }
-        await office.stop(id)
+        await workers.stop(id)
     }
 
     /// The new secret signs at once, the old one beside it for a day.
@@ -135,7 +135,7 @@ struct EndpointService: Sendable {
                     ? "It answered, but without the challenge. Answer with the challenge as text, or as {\"challenge\":\"…\"}."
                     : "It did not take the challenge: \(outcome.text). Mend it and try again.")
         }
-        await office.start(saved.id, of: saved.organisation)
+        await workers.start(saved.id, of: saved.organisation)
         return try await find(saved.id, of: saved.organisation) ?? view
     }
 
@@ -169,7 +169,7 @@ struct EndpointService: Sendable {
         }
         let now = clock()
         let isThere = try await store.write { [queue] db in try queue.resend(db, letter, of: endpoint.id, at: now) }
-        if isThere { queue.hub.told(endpoint.organisation) }
+        if isThere { queue.hub.notify(endpoint.organisation) }
         return isThere
     }
 }

@@ -5,8 +5,8 @@ import GRDB
 import ServiceKit
 
 struct WebhookDeliveryStore: Sendable {
-    /// What a look at the store shows.
-    enum Look: Sendable {
+    /// What the worker does next, as the store stands.
+    enum NextStep: Sendable {
         /// The endpoint is not to be sent anything.
         case stopped
         /// The organisation may not get anything now.
@@ -14,7 +14,7 @@ struct WebhookDeliveryStore: Sendable {
         case idle
         case wait(until: Timestamp)
         /// No message holds it yet.
-        case news
+        case unsentItems
         case heartbeat
         /// What it held cannot be read.
         case damaged(WebhookMessage)
@@ -29,19 +29,19 @@ struct WebhookDeliveryStore: Sendable {
     let organisations: OrganisationRepository
     let schedule: WebhookSchedule
 
-    func look(_ db: Database, _ id: WebhookEndpointID, _ lane: WebhookLane, at now: Timestamp) throws -> Look {
+    func next(_ db: Database, _ id: WebhookEndpointID, _ channel: WebhookChannel, at now: Timestamp) throws -> NextStep {
         guard let endpoint = try endpoints.find(db, id), endpoint.state == .active else { return .stopped }
         guard try organisations.mayAct(db, endpoint.organisation) else { return .notAllowed }
-        guard let message = try queue.first(db, of: id, lane) else {
-            guard lane == .items else { return .idle }
-            if try queue.hasNews(db, for: id, of: endpoint.organisation) { return .news }
-            let lastWord = max(endpoint.health.lastSuccessAt ?? endpoint.createdAt, endpoint.health.lastFailureAt ?? endpoint.createdAt)
-            return now - lastWord >= WebhookQueueStore.heartbeat ? .heartbeat : .wait(until: lastWord + WebhookQueueStore.heartbeat)
+        guard let message = try queue.first(db, of: id, channel) else {
+            guard channel == .items else { return .idle }
+            if try queue.hasUnsentItems(db, for: id, of: endpoint.organisation) { return .unsentItems }
+            let outcomeAt = max(endpoint.health.lastSuccessAt ?? endpoint.createdAt, endpoint.health.lastFailureAt ?? endpoint.createdAt)
+            return now - outcomeAt >= WebhookQueueStore.heartbeat ? .heartbeat : .wait(until: outcomeAt + WebhookQueueStore.heartbeat)
         }
         if message.content == .unreadable { return .damaged(message) }
         guard message.dueAt <= now else { return .wait(until: message.dueAt) }
         // What consent says now is not known: the end of a grant is told all the same, data wait.
-        guard lane == .notices || gate.isOpen else { return .wait(until: now + .milliseconds(500)) }
+        guard channel == .notices || gate.isOpen else { return .wait(until: now + .milliseconds(500)) }
         return .message(message, endpoint, try rendering.render(db, message))
     }
 
@@ -83,7 +83,7 @@ struct WebhookDeliveryStore: Sendable {
         case .again(let at):
             message.dueAt = at
             try queue.save(db, message, isDead: false)
-        case .buried:
+        case .deadLettered:
             try queue.save(db, message, isDead: true)
             if endpoint.state == .active {
                 endpoint.state = .paused

@@ -5,14 +5,14 @@ import ServiceKit
 import Storage
 
 actor WebhookDeliveryWorkers {
-    private struct Post {
+    private struct RunningWorker {
         let worker: WebhookDeliveryWorker
         let tasks: [Task<Void, Never>]
     }
 
     private let dependencies: WebhookDeliveryWorker.Dependencies
     private let endpoints: EndpointStore
-    private var posts: [WebhookEndpointID: Post] = [:]
+    private var running: [WebhookEndpointID: RunningWorker] = [:]
     private var isOpen = false
 
     init(_ dependencies: WebhookDeliveryWorker.Dependencies, endpoints: EndpointStore) {
@@ -29,9 +29,9 @@ actor WebhookDeliveryWorkers {
             start(known.id, of: known.organisation)
         }
         while !Task.isCancelled {
-            // Sleeping is the rhythm of the look.
-            try? await Task.sleep(for: DeliveryPermits.look)
-            dependencies.places.sweep(at: .now)
+            // Polls: an attempt becomes slow by time alone.
+            try? await Task.sleep(for: DeliveryPermits.pollInterval)
+            dependencies.permits.sweep(at: .now)
         }
         await close()
         throw CancellationError()
@@ -39,8 +39,8 @@ actor WebhookDeliveryWorkers {
 
     private func close() async {
         isOpen = false
-        let tasks = posts.values.flatMap(\.tasks)
-        posts = [:]
+        let tasks = running.values.flatMap(\.tasks)
+        running = [:]
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }
     }
@@ -50,16 +50,16 @@ actor WebhookDeliveryWorkers {
         guard isOpen else { return }
         stop(endpoint)
         let worker = WebhookDeliveryWorker(endpoint, of: organisation, on: dependencies)
-        let tasks = WebhookLane.allCases.map { lane in Task { await worker.run(lane) } }
-        posts[endpoint] = Post(worker: worker, tasks: tasks)
+        let tasks = WebhookChannel.allCases.map { channel in Task { await worker.run(channel) } }
+        running[endpoint] = RunningWorker(worker: worker, tasks: tasks)
     }
 
     /// The endpoint is removed, or changed.
     func stop(_ endpoint: WebhookEndpointID) {
-        for task in posts.removeValue(forKey: endpoint)?.tasks ?? [] { task.cancel() }
+        for task in running.removeValue(forKey: endpoint)?.tasks ?? [] { task.cancel() }
     }
 
     private func callBack(_ feed: Int64, of organisation: OrganisationID) async {
-        for post in posts.values where post.worker.organisation == organisation { await post.worker.callBack(feed) }
+        for one in running.values where one.worker.organisation == organisation { await one.worker.callBack(feed) }
     }
 }

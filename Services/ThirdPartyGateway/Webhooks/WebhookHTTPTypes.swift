@@ -59,7 +59,7 @@ extension WebhookEvent {
         switch self {
         case .items, .heartbeat, .revoked, .ended:
             [
-                .init("2XX", "Taken, where it comes within \(WebhookSender.patience.components.seconds) s."),
+                .init("2XX", "Taken, where it comes within \(WebhookSender.timeout.components.seconds) s."),
                 .init("410", "The endpoint is `gone`: nothing more is sent until it is verified again; then it goes on with this message."),
                 .init(
                     "default",

@@ -41,8 +41,8 @@ struct WebhookNotice: Codable, Hashable, Sendable {
     }
 }
 
-/// Messages of one lane go one after the other; the end of a grant does not wait behind data.
-enum WebhookLane: String, CaseIterable, Sendable {
+/// Messages of one channel go one after the other; the end of a grant does not wait behind data.
+enum WebhookChannel: String, CaseIterable, Sendable {
     case items, notices
 }
 
@@ -62,12 +62,12 @@ enum WebhookContent: Codable, Hashable, Sendable {
 }
 
 struct WebhookMessage: Hashable, Sendable {
-    /// The order in which messages of a lane are sent.
+    /// The order in which messages of a channel are sent.
     let number: Int64
     /// `webhook-id`: the same at each attempt.
     let id: MessageID
     let endpoint: WebhookEndpointID
-    let lane: WebhookLane
+    let channel: WebhookChannel
     let content: WebhookContent
     let createdAt: Timestamp
     var dueAt: Timestamp

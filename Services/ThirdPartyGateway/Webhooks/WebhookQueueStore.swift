@@ -1,4 +1,4 @@
-// SQL sentences about messages on their way to endpoints: one lane for data, one for notices, each in order.
+// SQL sentences about messages on their way to endpoints: one channel for data, one for notices, each in order.
 
 import Contracts
 import Foundation
@@ -27,21 +27,21 @@ struct WebhookQueueStore: Sendable {
     // MARK: Putting in
 
     /// For every endpoint that will take it, now or when it is well again.
-    func tell(_ db: Database, _ notice: WebhookNotice, to organisation: OrganisationID, at now: Timestamp) throws {
+    func enqueue(_ db: Database, _ notice: WebhookNotice, to organisation: OrganisationID, at now: Timestamp) throws {
         let endpoints = try Data.fetchAll(
             db.cachedStatement(sql: "SELECT endpoint FROM endpoints WHERE organisation = ? AND state IN ('active', 'paused', 'gone')"),
             arguments: [organisation])
         for endpoint in endpoints { try insert(db, .notice(notice), endpoint, .notices, at: now) }
-        if !endpoints.isEmpty { db.afterCommit { [hub] in hub.told(organisation) } }
+        if !endpoints.isEmpty { db.afterCommit { [hub] in hub.notify(organisation) } }
     }
 
     private func insert(
-        _ db: Database, _ content: WebhookContent, _ endpoint: some DatabaseValueConvertible, _ lane: WebhookLane, at now: Timestamp
+        _ db: Database, _ content: WebhookContent, _ endpoint: some DatabaseValueConvertible, _ channel: WebhookChannel, at now: Timestamp
     ) throws {
         let text = String(decoding: try JSONEncoder().encode(content), as: UTF8.self)
         try db.cachedStatement(
             sql: "INSERT INTO webhook_messages (message, endpoint, lane, content, created_at, due_at) VALUES (?, ?, ?, ?, ?, ?)"
-        ).execute(arguments: [MessageID.random(), endpoint, lane.rawValue, text, now, now])
+        ).execute(arguments: [MessageID.random(), endpoint, channel.rawValue, text, now, now])
     }
 
     /// Makes one message of all that is new for the endpoint; the subscriptions that waited longest first.
@@ -50,11 +50,11 @@ struct WebhookQueueStore: Sendable {
         guard try first(db, of: endpoint, .items) == nil else { return true }
         var room = Self.mostItems
         var parts: [WebhookContent.Part] = []
-        for news in try grown(db, endpoint, organisation, limit: Self.mostFeeds) where room > 0 {
+        for entry in try grown(db, endpoint, organisation, limit: Self.mostFeeds) where room > 0 {
             // Counted, since after a restore a new epoch's numbers begin far above the last.
-            let (last, count) = try items.reach(db, news.feed, after: news.queued, limit: room)
-            let through = count < room ? news.head : last ?? news.head
-            parts.append(.init(feed: news.feed, after: news.queued, through: through))
+            let (last, count) = try items.reach(db, entry.feed, after: entry.queued, limit: room)
+            let through = count < room ? entry.head : last ?? entry.head
+            parts.append(.init(feed: entry.feed, after: entry.queued, through: through))
             room -= count
         }
         guard !parts.isEmpty else { return false }
@@ -85,7 +85,7 @@ struct WebhookQueueStore: Sendable {
     }
 
     /// Whether there is anything that no message holds yet.
-    func hasNews(_ db: Database, for endpoint: WebhookEndpointID, of organisation: OrganisationID) throws -> Bool {
+    func hasUnsentItems(_ db: Database, for endpoint: WebhookEndpointID, of organisation: OrganisationID) throws -> Bool {
         try !grown(db, endpoint, organisation, limit: 1).isEmpty
     }
 
@@ -105,13 +105,13 @@ struct WebhookQueueStore: Sendable {
 
     // MARK: Taking out
 
-    /// The message of the lane that is sent first.
-    func first(_ db: Database, of endpoint: WebhookEndpointID, _ lane: WebhookLane) throws -> WebhookMessage? {
+    /// The message of the channel that is sent first.
+    func first(_ db: Database, of endpoint: WebhookEndpointID, _ channel: WebhookChannel) throws -> WebhookMessage? {
         try Row.fetchOne(
             db.cachedStatement(
                 sql: """
                     SELECT \(Self.columns) FROM webhook_messages WHERE endpoint = ? AND lane = ? AND is_dead = 0 ORDER BY number LIMIT 1
-                    """), arguments: [endpoint, lane.rawValue]
+                    """), arguments: [endpoint, channel.rawValue]
         ).flatMap(Self.message)
     }
 
@@ -143,7 +143,7 @@ struct WebhookQueueStore: Sendable {
     /// All endpoints of the organisation, with everything that waits for them.
     func forget(_ db: Database, _ organisation: OrganisationID) throws {
         try db.execute(sql: "DELETE FROM endpoints WHERE organisation = ?", arguments: [organisation])
-        db.afterCommit { [hub] in hub.told(organisation) }
+        db.afterCommit { [hub] in hub.notify(organisation) }
     }
 
     /// What it holds cannot be read: those behind it must not wait for it. It stays to be seen.
@@ -185,11 +185,11 @@ struct WebhookQueueStore: Sendable {
 
     private static func message(_ row: Row) -> WebhookMessage? {
         guard let id: MessageID = row.value(1), let endpoint: WebhookEndpointID = row.value(2),
-            let lane = WebhookLane(rawValue: row[3])
+            let channel = WebhookChannel(rawValue: row[3])
         else { return nil }
         let content = (try? JSONDecoder().decode(WebhookContent.self, from: Data((row[4] as String).utf8))) ?? .unreadable
         return WebhookMessage(
-            number: row[0], id: id, endpoint: endpoint, lane: lane, content: content, createdAt: row[5], dueAt: row[6],
+            number: row[0], id: id, endpoint: endpoint, channel: channel, content: content, createdAt: row[5], dueAt: row[6],
             attempts: row[7], firstAttemptAt: row[8], lastAttemptAt: row[9], lastOutcome: row[10])
     }
 }

@@ -16,8 +16,8 @@ struct WebhookPost: Sendable {
 
 struct WebhookSender: Sendable {
     /// From the beginning to the last byte of the answer.
-    static let patience = Duration.seconds(10)
-    static let connectPatience = Duration.seconds(5)
+    static let timeout = Duration.seconds(10)
+    static let connectTimeout = Duration.seconds(5)
     /// Of an answer; what is longer is a failure.
     static let mostOfAnswer = 16 << 10
 
@@ -58,7 +58,7 @@ struct WebhookSender: Sendable {
                 (WebhookSignature.idHeader, signature.id), (WebhookSignature.timestampHeader, signature.timestamp),
                 (WebhookSignature.signatureHeader, signature.signatures),
             ]
-            (request.timeout, request.connectTimeout) = (Self.patience, Self.connectPatience)
+            (request.timeout, request.connectTimeout) = (Self.timeout, Self.connectTimeout)
             request.maxResponseBytes = Self.mostOfAnswer
             let response = try await (isPlain ? plainSender : sender).send(request)
             return (.answered(status: response.status, retryAfter: Self.seconds(response.header("Retry-After"))), response.body)

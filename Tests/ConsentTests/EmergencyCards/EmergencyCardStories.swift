@@ -29,7 +29,7 @@ struct EmergencyCardStories {
             try await harness.opened.store.write { db in
                 try EmergencySubscriberStore().note(db, SubscriptionState(person: person, subscribed: subscribed))
             }
-            try await cards.sayDue()
+            try await cards.publishDue()
         }
 
         /// Everything that was said, as a replay renders it; nil for a row whose person's key is gone.
@@ -57,7 +57,7 @@ struct EmergencyCardStories {
             let cards = try await Cards(harness)
             let form = Applicant.form(["phone": "333 1234567", "language": "it"])
             let person = try await harness.register(form).decoded(as: RegistrationItem.self).person
-            try await cards.cards.sayDue()
+            try await cards.cards.publishDue()
             #expect(try await cards.rows().isEmpty, "of who is not subscribed nothing is said")
             #expect(try await cards.snapshot().isEmpty)
 
@@ -76,9 +76,9 @@ struct EmergencyCardStories {
             let changed = try await harness.request(
                 "PATCH", "/consent/v1/profile", token: person.description, json: ["address": "Via Nuova 5"])
             #expect(changed.status == 200)
-            #expect(try await cards.cards.sayDue() == 1)
+            #expect(try await cards.cards.publishDue() == 1)
             #expect(try await cards.said().last??.card?.address?.hasPrefix("Via Nuova 5") == true)
-            #expect(try await cards.cards.sayDue() == 0)
+            #expect(try await cards.cards.publishDue() == 0)
 
             try await cards.hear(person, false)
             #expect(try await cards.said().last == EmergencyCardState(person: person, card: nil))
@@ -132,9 +132,9 @@ struct EmergencyCardStories {
             try await harness.opened.store.write { db in
                 for person in people { try EmergencySubscriberStore().note(db, SubscriptionState(person: person, subscribed: true)) }
             }
-            #expect(try await cards.cards.sayDue(step: 1) == 2)
+            #expect(try await cards.cards.publishDue(step: 1) == 2)
             #expect(try await cards.said().compactMap { $0?.person } == [people[1]])
-            #expect(try await cards.cards.sayDue(step: 1) == 1, "it is due until its key is back, and is not said again and again")
+            #expect(try await cards.cards.publishDue(step: 1) == 1, "it is due until its key is back, and is not said again and again")
         }
     }
 
@@ -154,10 +154,10 @@ struct EmergencyCardStories {
                 try db.execute(sql: "UPDATE accounts SET profile = ? WHERE number = ?", arguments: [Data(bytes), row.number])
                 for person in people { try EmergencySubscriberStore().note(db, SubscriptionState(person: person, subscribed: true)) }
             }
-            #expect(try await cards.cards.sayDue() == 2)
+            #expect(try await cards.cards.publishDue() == 2)
             #expect(try await cards.said().compactMap { $0?.person } == [people[1]])
             #expect(try await cards.snapshot().count == 1)
-            #expect(try await cards.cards.sayDue() == 1, "it is due until the profile can be read")
+            #expect(try await cards.cards.publishDue() == 1, "it is due until the profile can be read")
         }
     }
 
@@ -171,7 +171,7 @@ struct EmergencyCardStories {
                 let table = EmergencySubscriberStore()
                 for person in try table.known(db, after: [], limit: .max) { try table.note(db, left: person) }
             }
-            try await cards.cards.sayDue()
+            try await cards.cards.publishDue()
             #expect(try await cards.said().last == EmergencyCardState(person: person, card: nil))
         }
     }

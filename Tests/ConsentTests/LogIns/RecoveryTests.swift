@@ -128,8 +128,8 @@ struct RecoveryTests {
                 try await harness.addPerson()
                 let email = try #require(EmailAddress("anna@example.org"))
                 let now = harness.clock.now
-                try await harness.store.write { [wishes = harness.parts.recoveries.wishes] db in
-                    try wishes.add(db, email, .italian, at: now)
+                try await harness.store.write { [requests = harness.parts.recoveries.requests] db in
+                    try requests.add(db, email, .italian, at: now)
                 }
             }
             try await LogInHarness.run(in: folder) { harness in _ = try await link(harness) }
@@ -259,7 +259,7 @@ struct RecoveryTests {
             let (seen, gone) = try await harness.store.write { db in
                 let token = try MailLinkStore().make(
                     db, purpose: .changeAddress, account: 1, payload: Array("new@example.org".utf8), at: now, lasting: .seconds(60))
-                let otherPurpose = try MailLinkStore().look(db, token, purpose: .recover, at: now)
+                let otherPurpose = try MailLinkStore().find(db, token, purpose: .recover, at: now)
                 let seen = try MailLinkStore().use(db, token, purpose: .changeAddress, at: now)
                 return (otherPurpose == nil ? seen : nil, try MailLinkStore().use(db, token, purpose: .changeAddress, at: now))
             }

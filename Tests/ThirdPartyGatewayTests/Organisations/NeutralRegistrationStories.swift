@@ -81,7 +81,7 @@ struct NeutralRegistrationStories {
                 try await harness.opened.store.write { db in
                     try db.execute(sql: "UPDATE organisations SET address_lookup = wished_lookup")
                     try db.execute(sql: "DROP INDEX organisations_by_wished_address; ALTER TABLE organisations DROP COLUMN wished_lookup")
-                    try OrganisationMigration.addWishedAddress(to: db)
+                    try OrganisationMigration.addRequestedAddress(to: db)
                     try db.execute(sql: "UPDATE organisation_links SET made_at = made_at - 120000")
                 }
                 try await harness.ask(

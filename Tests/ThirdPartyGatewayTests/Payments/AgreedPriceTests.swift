@@ -26,7 +26,7 @@ struct AgreedPriceTests {
             }
             @Sendable func amount(_ db: Database) throws -> Int64? {
                 let state = accepted()
-                try parts.requests.news.take(db, state, person: .random())
+                try parts.requests.events.take(db, state, person: .random())
                 return try parts.payments.repository.bill(db, of: state.request)?.amount.minor
             }
             let batch = RequestBatch(
@@ -60,13 +60,13 @@ struct AgreedPriceTests {
             ) throws -> PaymentStatus? {
                 let (request, grant) = (RequestID.random(), GrantID.random())
                 let person = PersonID.random()
-                try parts.requests.news.take(db, state(request, grant, .pending, at: now), person: person)
-                try parts.requests.news.take(db, state(request, grant, .approved, at: now), person: person)
+                try parts.requests.events.take(db, state(request, grant, .pending, at: now), person: person)
+                try parts.requests.events.take(db, state(request, grant, .approved, at: now), person: person)
                 if paid, let bill = try repository.bill(db, of: request) {
-                    try repository.ledger.change(db, bill.payment, at: now) { try $0.transferred(at: now) }
+                    try repository.paymentStore.change(db, bill.payment, at: now) { try $0.transferred(at: now) }
                 }
                 if delivered { try repository.delivered(db, request) }
-                try parts.requests.news.take(db, state(request, grant, .ended, at: at), person: person)
+                try parts.requests.events.take(db, state(request, grant, .ended, at: at), person: person)
                 return try repository.bill(db, of: request)?.status
             }
             try await parts.opened.store.write { db in

@@ -107,7 +107,7 @@ private struct World {
             case .release: released += 1
             case .paid: invoices += 1
             case .refunded: notes += 1
-            case .tell: break
+            case .notify: break
             }
         }
         if bill.status == .due, let live = bill.live, live.state == .open, let reference = live.reference { shown.insert(reference) }
@@ -124,7 +124,7 @@ private struct World {
         let word = handler.carry(call, reference: reference, &luck)
         if losing || word == .unreachable { return }
         calls.remove(at: index)
-        take(bill.heard(word, of: call.attempt, at: at))
+        take(bill.receive(word, of: call.attempt, at: at))
     }
 
     mutating func step() {
@@ -170,7 +170,7 @@ private struct World {
     mutating func hear(_ index: Int, keeping: Bool) {
         let (word, attempt) = notices[index]
         if !keeping { notices.remove(at: index) }
-        take(bill.heard(word, of: attempt, at: at))
+        take(bill.receive(word, of: attempt, at: at))
     }
 
     /// Something leaves, as `PaymentRepository.isPaid` allows.
@@ -187,7 +187,7 @@ private struct World {
             while !notices.isEmpty { hear(0, keeping: false) }
             guard let live = bill.live, live.reference != nil, bill.wants(.look, live.number) else { return }
             let before = bill
-            take(bill.heard(handler.look(live.reference), of: live.number, at: at))
+            take(bill.receive(handler.look(live.reference), of: live.number, at: at))
             if bill == before, calls.isEmpty { return }
         }
         Issue.record("it never comes to rest")

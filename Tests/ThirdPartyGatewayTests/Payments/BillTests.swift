@@ -17,7 +17,7 @@ private func bill(_ minor: Int64 = 1000) -> Bill {
 private func openBill() -> Bill {
     var bill = bill()
     _ = bill.submitted(paidBy: .card, through: "stripe", at: now)
-    _ = bill.heard(.opened(reference: "pi_1", step: PayerStep(clientSecret: "s")), of: 1, at: now)
+    _ = bill.receive(.opened(reference: "pi_1", step: PayerStep(clientSecret: "s")), of: 1, at: now)
     _ = bill.accepted(at: now)
     return bill
 }
@@ -25,7 +25,7 @@ private func openBill() -> Bill {
 private func paidBill() throws -> Bill {
     var bill = openBill()
     _ = try bill.confirm(1, at: now)
-    _ = bill.heard(.succeeded(charge: "ch_1"), of: 1, at: now)
+    _ = bill.receive(.succeeded(charge: "ch_1"), of: 1, at: now)
     return bill
 }
 
@@ -36,11 +36,11 @@ struct BillTests {
         var one = bill()
         #expect(one.submitted(paidBy: .card, through: "stripe", at: now) == [.ask(.open, attempt: 1)])
         #expect(one.isFeasible == nil && one.status == .notDue)
-        #expect(one.heard(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: now) == [])
+        #expect(one.receive(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: now) == [])
         #expect(one.isFeasible == true)
         var other = bill()
         _ = other.submitted(paidBy: .card, through: "stripe", at: now)
-        #expect(other.heard(.ended(reason: "amount-too-small"), of: 1, at: now) == [.tell(.notFeasible(reason: "amount-too-small"))])
+        #expect(other.receive(.ended(reason: "amount-too-small"), of: 1, at: now) == [.notify(.notFeasible(reason: "amount-too-small"))])
         #expect(other.isFeasible == false && other.status == .notDue)
         // The request goes on, and another method can be taken.
         #expect(other.accepted(at: now) == [] && other.status == .due)
@@ -69,16 +69,16 @@ struct BillTests {
         var early = bill()
         _ = early.submitted(paidBy: .card, through: "stripe", at: now)
         _ = early.becameDue(at: now)
-        _ = early.heard(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: now)
+        _ = early.receive(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: now)
         _ = try early.confirm(1, at: now)
-        #expect(early.heard(.succeeded(charge: nil), of: 1, at: now) == [.paid])
+        #expect(early.receive(.succeeded(charge: nil), of: 1, at: now) == [.paid])
         #expect(early.accepted(at: now) == [.release])
         var declined = bill()
         _ = declined.submitted(paidBy: .card, through: "stripe", at: now)
         _ = declined.becameDue(at: now)
-        _ = declined.heard(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: now)
+        _ = declined.receive(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: now)
         _ = try declined.confirm(1, at: now)
-        _ = declined.heard(.succeeded(charge: nil), of: 1, at: now)
+        _ = declined.receive(.succeeded(charge: nil), of: 1, at: now)
         #expect(declined.closed(as: .declined, at: now) == [.ask(.refund, attempt: 1)] && declined.status == .refunding)
     }
 
@@ -88,10 +88,10 @@ struct BillTests {
         #expect(try one.confirm(1, at: now) == [.ask(.confirm, attempt: 1)])
         #expect(try one.confirm(1, at: now) == [], "told once")
         #expect(
-            one.heard(.declined(reason: "insufficient-funds"), of: 1, at: now)
-                == [.ask(.cancel, attempt: 1), .tell(.failed(reason: "insufficient-funds"))])
+            one.receive(.declined(reason: "insufficient-funds"), of: 1, at: now)
+                == [.ask(.cancel, attempt: 1), .notify(.failed(reason: "insufficient-funds"))])
         #expect(try one.start(.paypal, through: "paypal", at: now) == .wait([]))
-        _ = one.heard(.ended(reason: "cancelled"), of: 1, at: now)
+        _ = one.receive(.ended(reason: "cancelled"), of: 1, at: now)
         #expect(one.attempts[0].state == .failed && one.attempts[0].reason == "insufficient-funds" && one.status == .due)
         #expect(try one.start(.paypal, through: "paypal", at: now) == .attempt(2, [.ask(.open, attempt: 2)]))
     }
@@ -101,10 +101,10 @@ struct BillTests {
         var one = bill()
         _ = one.accepted(at: now)
         #expect(try one.start(.card, through: "stripe", at: now) == .attempt(1, [.ask(.open, attempt: 1)]))
-        #expect(one.heard(.unreachable, of: 1, at: now) == [] && one.status == .due)
+        #expect(one.receive(.unreachable, of: 1, at: now) == [] && one.status == .due)
         #expect(try one.start(.card, through: "stripe", at: now) == .attempt(1, []), "the same way again is the same attempt")
         #expect(try one.start(.bankTransfer, through: "bank-transfer", at: now) == .attempt(2, [.ask(.open, attempt: 2)]))
-        #expect(one.heard(.opened(reference: "pi_late", step: PayerStep()), of: 1, at: now) == [])
+        #expect(one.receive(.opened(reference: "pi_late", step: PayerStep()), of: 1, at: now) == [])
         #expect(one.live?.number == 2)
     }
 
@@ -117,7 +117,7 @@ struct BillTests {
         #expect(throws: PaymentRefusal.underWay) { try one.abandon(at: now) }
         var other = openBill()
         #expect(try other.start(.paypal, through: "paypal", at: now) == .wait([.ask(.cancel, attempt: 1)]))
-        #expect(other.heard(.succeeded(charge: "ch_1"), of: 1, at: now) == [.paid, .release])
+        #expect(other.receive(.succeeded(charge: "ch_1"), of: 1, at: now) == [.paid, .release])
         #expect(throws: PaymentRefusal.alreadyPaid) { try other.start(.paypal, through: "paypal", at: now) }
     }
 
@@ -129,9 +129,9 @@ struct BillTests {
             .succeeded(charge: "ch_1"), .declined(reason: "x"), .ended(reason: "cancelled"), .approved, .needsPayer(nil), .pending,
             .unreachable, .opened(reference: "pi_2", step: PayerStep()),
         ] {
-            #expect(one.heard(word, of: 1, at: now + .seconds(1)) == [])
+            #expect(one.receive(word, of: 1, at: now + .seconds(1)) == [])
         }
-        #expect(one.heard(.succeeded(charge: "ch_1"), of: 7, at: now) == [])
+        #expect(one.receive(.succeeded(charge: "ch_1"), of: 7, at: now) == [])
         #expect(one == before)
     }
 
@@ -141,13 +141,13 @@ struct BillTests {
     func closedUnpaid(outcome: RequestStatus) {
         var pending = bill()
         _ = pending.submitted(paidBy: .card, through: "stripe", at: now)
-        _ = pending.heard(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: now)
+        _ = pending.receive(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: now)
         #expect(pending.closed(as: outcome, at: now) == [.ask(.cancel, attempt: 1)] && pending.status == .void)
         #expect(pending.closed(as: outcome, at: now) == [])
         #expect(pending.accepted(at: now) == [] && pending.status == .void)
         // A charge that was on its way goes back.
-        #expect(pending.heard(.succeeded(charge: "ch_1"), of: 1, at: now) == [.ask(.refund, attempt: 1)])
-        #expect(pending.heard(.refunded, of: 1, at: now) == [] && pending.status == .void)
+        #expect(pending.receive(.succeeded(charge: "ch_1"), of: 1, at: now) == [.ask(.refund, attempt: 1)])
+        #expect(pending.receive(.refunded, of: 1, at: now) == [] && pending.status == .void)
     }
 
     @Test("SHR-25, CON-21: what the third party ends stays due; what is withdrawn goes back unless something was delivered")
@@ -158,8 +158,8 @@ struct BillTests {
         var paid = try paidBill()
         #expect(paid.closed(as: .ended, at: now) == [] && paid.status == .paid)
         #expect(paid.closed(as: .revoked, at: now) == [.ask(.refund, attempt: 1)] && paid.status == .refunding)
-        #expect(paid.heard(.refunded, of: 1, at: now) == [.refunded] && paid.status == .refunded)
-        #expect(paid.heard(.refunded, of: 1, at: now) == [])
+        #expect(paid.receive(.refunded, of: 1, at: now) == [.refunded] && paid.status == .refunded)
+        #expect(paid.receive(.refunded, of: 1, at: now) == [])
         var delivered = try paidBill()
         delivered.delivered(at: now)
         #expect(delivered.closed(as: .revoked, at: now) == [] && delivered.undeliverable(at: now) == [] && delivered.status == .paid)
@@ -196,7 +196,7 @@ struct BillTests {
         #expect(try paid.refundOrdered(at: now) == [])
         // Given back at the handler's own pages.
         var elsewhere = try paidBill()
-        #expect(elsewhere.heard(.refunded, of: 1, at: now) == [.refunded] && elsewhere.status == .refunded)
+        #expect(elsewhere.receive(.refunded, of: 1, at: now) == [.refunded] && elsewhere.status == .refunded)
     }
 
     @Test("calls that were decided before and are no longer wanted are not made")

@@ -39,14 +39,14 @@ struct ContestedMoneyTests {
     private static func order(
         _ harness: PaymentHarness, _ request: PayableRequest, _ event: @escaping @Sendable (inout Bill, Timestamp) throws -> [PaymentEffect]
     ) async throws {
-        let (ledger, now) = (harness.parts.service.ledger, harness.now)
+        let (paymentStore, now) = (harness.parts.service.paymentStore, harness.now)
         let payment = try await harness.bill(request).payment
-        _ = try await harness.store.write { db in try ledger.change(db, payment, at: now) { try event(&$0, now) } }
+        _ = try await harness.store.write { db in try paymentStore.change(db, payment, at: now) { try event(&$0, now) } }
         try await harness.carryAll()
     }
 
     private static func attention(_ harness: PaymentHarness) async throws -> [PaymentAttention: Int] {
-        let table = harness.parts.service.ledger.table
+        let table = harness.parts.service.paymentStore.table
         return try await harness.store.read { db in try table.attention(db) }
     }
 
@@ -106,24 +106,24 @@ struct ContestedMoneyTests {
         let now = Self.usual
         var bill = Self.openBill()
         _ = try bill.confirm(1, at: now)
-        _ = bill.heard(.declined(reason: "x"), of: 1, at: now)
-        _ = bill.heard(.ended(reason: "cancelled"), of: 1, at: now)
+        _ = bill.receive(.declined(reason: "x"), of: 1, at: now)
+        _ = bill.receive(.ended(reason: "cancelled"), of: 1, at: now)
         _ = try bill.start(.paypal, through: "paypal", at: now)
-        _ = bill.heard(.opened(reference: "o_2", step: PayerStep()), of: 2, at: now)
+        _ = bill.receive(.opened(reference: "o_2", step: PayerStep()), of: 2, at: now)
         _ = try bill.confirm(2, at: now)
-        #expect(bill.heard(.succeeded(charge: "c_2", amount: bill.amount), of: 2, at: now) == [.paid, .release])
-        #expect(bill.heard(.succeeded(charge: "ch_1", amount: bill.amount), of: 1, at: now) == [.ask(.refund, attempt: 1)])
-        #expect(bill.heard(.stands(.refundRefused(reason: "why")), of: 1, at: now) == [])
+        #expect(bill.receive(.succeeded(charge: "c_2", amount: bill.amount), of: 2, at: now) == [.paid, .release])
+        #expect(bill.receive(.succeeded(charge: "ch_1", amount: bill.amount), of: 1, at: now) == [.ask(.refund, attempt: 1)])
+        #expect(bill.receive(.stands(.refundRefused(reason: "why")), of: 1, at: now) == [])
         #expect(bill.status == .paid && bill.attention?.what == .refundRefused)
         #expect(try bill.sentBack(at: now) == [] && bill.status == .paid && bill.attention == nil)
         #expect(try bill.refundOrdered(at: now) == [.ask(.refund, attempt: 2)], "the payment itself is another matter")
         // A transfer that came in after all was over.
         var over = Self.openBill()
         _ = try over.abandon(at: now)
-        _ = over.heard(.ended(reason: "cancelled"), of: 1, at: now)
+        _ = over.receive(.ended(reason: "cancelled"), of: 1, at: now)
         _ = try over.start(.bankTransfer, through: BankTransfer.name, at: now)
         _ = over.closed(as: .revoked, at: now)
-        _ = over.heard(.succeeded(charge: nil), of: 2, at: now)
+        _ = over.receive(.succeeded(charge: nil), of: 2, at: now)
         #expect(over.status == .void && over.attention?.what == .sendBack)
         #expect(try over.sentBack(at: now) == [] && over.status == .void && over.attention == nil)
     }
@@ -133,7 +133,7 @@ struct ContestedMoneyTests {
     private static func openBill() -> Bill {
         let now = usual
         var bill = Bill.byCard(at: now)
-        _ = bill.heard(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: now)
+        _ = bill.receive(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: now)
         _ = bill.accepted(at: now)
         return bill
     }
@@ -263,9 +263,9 @@ struct ContestedMoneyTests {
         let now = Self.usual
         var bill = Bill.byCard(at: now)
         let word = ProviderStatus.opened(reference: "pi_1", step: PayerStep(), amount: Amount(minor: 62200, currency: "EUR"))
-        #expect(bill.heard(word, of: 1, at: now) == [.ask(.cancel, attempt: 1), .tell(.notFeasible(reason: "amount-differs"))])
+        #expect(bill.receive(word, of: 1, at: now) == [.ask(.cancel, attempt: 1), .notify(.notFeasible(reason: "amount-differs"))])
         #expect(bill.isFeasible == false && bill.attention?.what == .amountDiffers)
-        _ = bill.heard(.ended(reason: "cancelled"), of: 1, at: now)
+        _ = bill.receive(.ended(reason: "cancelled"), of: 1, at: now)
         #expect(bill.attempts[0].state == .failed && bill.attention == nil)
     }
 
@@ -292,7 +292,7 @@ struct ContestedMoneyTests {
             harness.pass(.seconds(86_400))
             try await harness.pay(request)
             harness.clock.withLock { $0 = PaymentHarness.start }
-            let (jobs, now) = (harness.parts.service.ledger.jobs, harness.now)
+            let (jobs, now) = (harness.parts.service.paymentStore.jobs, harness.now)
             #expect(try await harness.store.read { db in try jobs.due(db, at: now, longest: .seconds(300), limit: 10) }.count == 1)
         }
     }

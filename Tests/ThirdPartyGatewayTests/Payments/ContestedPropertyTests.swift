@@ -23,9 +23,9 @@ private struct ContestedWorld {
         luck = SeededGenerator(seed: seed)
         bill = Bill.byCard(at: Self.now)
         _ = bill.accepted(at: Self.now)
-        _ = bill.heard(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: Self.now)
+        _ = bill.receive(.opened(reference: "pi_1", step: PayerStep()), of: 1, at: Self.now)
         _ = try bill.confirm(1, at: Self.now)
-        _ = bill.heard(.succeeded(charge: "ch_1", amount: bill.amount), of: 1, at: Self.now)
+        _ = bill.receive(.succeeded(charge: "ch_1", amount: bill.amount), of: 1, at: Self.now)
     }
 
     private mutating func take(_ effects: [PaymentEffect]) {
@@ -33,7 +33,7 @@ private struct ContestedWorld {
     }
 
     private mutating func hear(_ word: ProviderStatus) {
-        take(bill.heard(word, of: 1, at: Self.now))
+        take(bill.receive(word, of: 1, at: Self.now))
     }
 
     /// What a review would show now.

@@ -44,9 +44,9 @@ struct LostMoneyTests {
         try await PaymentHarness.playAccepted { harness, request in
             let payment = try await harness.bill(request).payment
             let (store, parts, now) = (harness.store, harness.parts, harness.now)
-            let ledger = parts.service.ledger
+            let paymentStore = parts.service.paymentStore
             _ = try await store.write { db in
-                try ledger.change(db, payment, token: "pm_token", at: now) { try $0.confirm(1, at: now) }
+                try paymentStore.change(db, payment, token: "pm_token", at: now) { try $0.confirm(1, at: now) }
             }
             let seen = Seen()
             harness.card.meanwhile.withLock {
@@ -83,13 +83,13 @@ struct LostMoneyTests {
         _ = try bill.abandon(at: now)
         #expect(bill.attempts[0].state == .cancelled && !bill.wants(.look, 1), "its opening was never answered")
         _ = try bill.start(.card, through: "stripe", at: now)
-        _ = bill.heard(.opened(reference: "pi_2", step: PayerStep()), of: 2, at: now)
+        _ = bill.receive(.opened(reference: "pi_2", step: PayerStep()), of: 2, at: now)
         _ = try bill.confirm(2, at: now)
         _ = bill.closed(as: .revoked, at: now)
-        _ = bill.heard(.ended(reason: "cancelled"), of: 2, at: now)
+        _ = bill.receive(.ended(reason: "cancelled"), of: 2, at: now)
         #expect(bill.wants(.look, 2) && !bill.wants(.confirm, 2) && !bill.wants(.cancel, 2))
-        #expect(bill.heard(.needsPayer(nil), of: 2, at: now) == [] && bill.heard(.approved, of: 2, at: now) == [])
-        #expect(bill.heard(.succeeded(charge: "ch_2"), of: 2, at: now) == [.ask(.refund, attempt: 2)])
+        #expect(bill.receive(.needsPayer(nil), of: 2, at: now) == [] && bill.receive(.approved, of: 2, at: now) == [])
+        #expect(bill.receive(.succeeded(charge: "ch_2"), of: 2, at: now) == [.ask(.refund, attempt: 2)])
     }
 
     @Test("amounts go to Stripe as it counts: hundredths also of the two currencies that have none any more")

@@ -25,12 +25,12 @@ struct PaidRequest: Sendable {
             _ = try PriceListStore().add(db, PaymentSamples.prices, at: now)
             try repository.due(db, request)
             guard let bill = try repository.bill(db, of: request.id) else { throw NotPaid() }
-            try repository.ledger.change(db, bill.payment, at: now) { bill in
+            try repository.paymentStore.change(db, bill.payment, at: now) { bill in
                 // What was opened at the submission is not the transfer's affair.
                 _ = try bill.abandon(at: now)
                 return try bill.transferred(at: now)
             }
-            guard let invoice = try repository.ledger.invoices.find(db, .invoice, of: bill.payment) else { throw NotPaid() }
+            guard let invoice = try repository.paymentStore.invoices.find(db, .invoice, of: bill.payment) else { throw NotPaid() }
             return PaidRequest(request: request.id, payment: bill.payment, invoice: invoice.number)
         }
     }

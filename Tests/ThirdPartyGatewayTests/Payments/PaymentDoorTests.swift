@@ -165,7 +165,7 @@ struct PaymentDoorTests {
         try await Door.play(["TRACKME_PAY_BANK_IBAN": ""]) { harness, door in
             try await harness.setPrices()
             let request = try await harness.accepted()
-            #expect(harness.parts.repository.ledger.providers.methods.count == 3)
+            #expect(harness.parts.repository.paymentStore.providers.methods.count == 3)
         }
     }
 
@@ -229,7 +229,7 @@ struct PaymentDoorTests {
                 """
             let event = try #require(StripeEvent(Array(text.utf8)))
             let word = try #require(event.word)
-            for _ in 0..<2 { try await harness.parts.jobs.told("scripted", event.reference, word) }
+            for _ in 0..<2 { try await harness.parts.jobs.receive("scripted", event.reference, word) }
             #expect(try await harness.isPaid(request))
             #expect(try await harness.invoices().count == 1)
         }

@@ -315,14 +315,14 @@ final class PaymentHarness: Sendable {
 
     /// What the background would call now.
     func carryAll() async throws {
-        let table = parts.service.ledger.table
+        let table = parts.service.paymentStore.table
         for stored in try await store.read({ db in try table.list(db, PaymentFilter(), before: nil, limit: 1000) }) {
             try await parts.jobs.settle(stored.bill.payment)
         }
     }
 
     func waiting() async throws -> Int {
-        let jobs = parts.service.ledger.jobs
+        let jobs = parts.service.paymentStore.jobs
         return try await store.read { db in try jobs.waiting(db) }
     }
 
@@ -346,7 +346,7 @@ final class PaymentHarness: Sendable {
     }
 
     func invoices() async throws -> [Invoice] {
-        let table = parts.service.ledger.invoices
+        let table = parts.service.paymentStore.invoices
         return try await store.read { db in try table.list(db, of: Self.organisation, before: nil, limit: 1000) }
     }
 }

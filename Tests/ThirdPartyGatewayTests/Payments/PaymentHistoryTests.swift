@@ -44,7 +44,7 @@ struct PaymentHistoryTests {
             }
             for handler in [harness.card, harness.payPal] { handler.become(.willing) }
             for _ in 0..<3 {
-                try await harness.parts.jobs.lookAtAll()
+                try await harness.parts.jobs.checkAll()
                 try await harness.carryAll()
             }
             for one in known { try await Self.settled(one.request, harness) }
@@ -67,7 +67,7 @@ struct PaymentHistoryTests {
                 let shown = try? await harness.bill(request).live
                 if shown?.provider == handler.name, shown?.state == .open, one.isAccepted, let reference = shown?.reference {
                     handler.payerPays(reference)
-                    try? await harness.parts.jobs.told(handler.name, reference, .succeeded(charge: nil))
+                    try? await harness.parts.jobs.receive(handler.name, reference, .succeeded(charge: nil))
                 }
             }
         case 6 where Int.random(in: 0..<3, using: &luck) == 0:

@@ -104,10 +104,10 @@ struct PaymentStories {
             // The handler has charged; nothing more reaches the disk of the process that asked for it.
             harness.card.meanwhile.withLock { $0 = nil }
             let payment = try await harness.bill(request).payment
-            let ledger = harness.parts.service.ledger
+            let paymentStore = harness.parts.service.paymentStore
             let now = harness.now
             _ = try await store.write { db in
-                try ledger.change(db, payment, token: "pm_token", at: now) { try $0.confirm(1, at: now) }
+                try paymentStore.change(db, payment, token: "pm_token", at: now) { try $0.confirm(1, at: now) }
             }
             harness.card.meanwhile.withLock { $0 = { await store.close() } }
             await #expect(throws: (any Error).self) { try await harness.parts.jobs.settle(payment) }
@@ -131,7 +131,7 @@ struct PaymentStories {
             #expect(shown.stored.bill.live?.state == .confirming && shown.stored.bill.status == .due)
             #expect(await problemName { try await harness.pay(request, by: .paypal) } == "payment-under-way")
             harness.card.become(.willing)
-            let jobs = harness.parts.service.ledger.jobs
+            let jobs = harness.parts.service.paymentStore.jobs
             let (at, later) = (harness.now, harness.now + .seconds(600))
             #expect(try await harness.store.read { db in try jobs.due(db, at: at, longest: .seconds(300), limit: 10) }.isEmpty)
             #expect(try await harness.store.read { db in try jobs.due(db, at: later, longest: .seconds(300), limit: 10) }.count == 1)
@@ -146,10 +146,10 @@ struct PaymentStories {
             let shown = try await harness.pay(request, token: nil)
             #expect(shown.stored.bill.status == .due && shown.stored.bill.live?.step?.clientSecret == "process1_secret")
             harness.card.payerPays("process1")
-            for _ in 0..<3 { try await harness.parts.jobs.told("scripted", "process1", .succeeded(charge: "c")) }
-            try await harness.parts.jobs.told("scripted", "process1", .declined(reason: "late"))
-            try await harness.parts.jobs.told("scripted", "process99", .succeeded(charge: "c"))
-            try await harness.parts.jobs.told("other", "process1", .ended(reason: "x"))
+            for _ in 0..<3 { try await harness.parts.jobs.receive("scripted", "process1", .succeeded(charge: "c")) }
+            try await harness.parts.jobs.receive("scripted", "process1", .declined(reason: "late"))
+            try await harness.parts.jobs.receive("scripted", "process99", .succeeded(charge: "c"))
+            try await harness.parts.jobs.receive("other", "process1", .ended(reason: "x"))
             #expect(try await harness.isPaid(request))
             #expect(try await harness.released() == [request.id])
             #expect(try await harness.mails() == [.paymentReceived])
@@ -162,7 +162,7 @@ struct PaymentStories {
         try await PaymentHarness.playAccepted { harness, request in
             try await harness.pay(request, token: nil)
             harness.card.payerPays("process1")
-            try await harness.parts.jobs.lookAtAll()
+            try await harness.parts.jobs.checkAll()
             try await harness.carryAll()
             #expect(try await harness.isPaid(request) && harness.card.kinds().last == .look)
         }
@@ -233,10 +233,10 @@ struct PaymentStories {
                 let request = try await harness.accepted()
                 struct Undone: Error {}
                 let payment = try await harness.bill(request).payment
-                let (ledger, now) = (harness.parts.service.ledger, harness.now)
+                let (paymentStore, now) = (harness.parts.service.paymentStore, harness.now)
                 await #expect(throws: Undone.self) {
                     try await harness.store.write { db in
-                        try ledger.change(db, payment, at: now) { $0.heard(.succeeded(charge: nil), of: 1, at: now) }
+                        try paymentStore.change(db, payment, at: now) { $0.receive(.succeeded(charge: nil), of: 1, at: now) }
                         throw Undone()
                     }
                 }

@@ -38,7 +38,7 @@ private struct AcceptedSubscription: Sendable {
 
     /// Consent tells it.
     private func hear(_ state: RequestState) async throws {
-        try await parts.opened.store.write { [parts, person] db in try parts.requests.news.take(db, state, person: person) }
+        try await parts.opened.store.write { [parts, person] db in try parts.requests.events.take(db, state, person: person) }
     }
 
     /// Consent tells that the request is in this state now, and else as it was accepted.
@@ -52,7 +52,7 @@ private struct AcceptedSubscription: Sendable {
         let (repository, request, now) = (parts.payments.repository, accepted.request, Timestamp.now)
         try await parts.opened.store.write { db in
             guard let bill = try repository.bill(db, of: request) else { throw PaidRequest.NotPaid() }
-            try repository.ledger.change(db, bill.payment, at: now) { try event(&$0, now) }
+            try repository.paymentStore.change(db, bill.payment, at: now) { try event(&$0, now) }
         }
     }
 
@@ -65,7 +65,7 @@ private struct AcceptedSubscription: Sendable {
 
     /// The handler's word about the latest attempt to pay.
     func paymentStands(_ standing: MoneyStatus) async throws {
-        try await change { bill, now in bill.heard(.stands(standing), of: bill.attempts.count, at: now) }
+        try await change { bill, now in bill.receive(.stands(standing), of: bill.attempts.count, at: now) }
     }
 
     func shown() async throws -> (made: MadeRequest?, feed: Feed?, bill: Bill?) {

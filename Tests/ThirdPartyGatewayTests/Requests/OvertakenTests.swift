@@ -175,12 +175,12 @@ struct OvertakenTests {
 extension RequestHarness {
     /// As the follower takes a snapshot.
     func takeSnapshot(_ events: [StreamEvent]) async throws {
-        let news = parts.news
+        let store = parts.events
         try await opened.store.write { db in
-            for event in events { try news.apply(db, event) }
+            for event in events { try store.apply(db, event) }
             let named = Set(try events.compactMap { try $0.fact(RequestState.self, type: RequestState.type)?.request })
             for request in try RequestStore().known(db, after: [], limit: .max) where !named.contains(request) {
-                try news.isGone(db, request)
+                try store.isGone(db, request)
             }
         }
     }

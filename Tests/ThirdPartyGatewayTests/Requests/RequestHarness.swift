@@ -284,7 +284,7 @@ final class RequestHarness: Sendable {
         let header = StreamHeader(
             stream: "consent.requests", epoch: "e", sequence: 1, head: 1, type: RequestState.type, subject: person?.description ?? "",
             at: state.changedAt, trace: "")
-        try await opened.store.write { [parts] db in try parts.news.apply(db, StreamEvent(header: header, payload: payload)) }
+        try await opened.store.write { [parts] db in try parts.events.apply(db, StreamEvent(header: header, payload: payload)) }
         try await parts.sealer.takeAll()
     }
 
@@ -313,12 +313,12 @@ final class RequestHarness: Sendable {
 
     /// The payer's bank contests what was paid, or has decided for us.
     func contest(_ id: RequestID, _ standing: MoneyStatus = .disputed(reason: "fraudulent")) async throws {
-        try await bill(id) { bill, now in bill.heard(.stands(standing), of: 1, at: now) }
+        try await bill(id) { bill, now in bill.receive(.stands(standing), of: 1, at: now) }
     }
 
     private func bill(_ id: RequestID, _ event: @escaping @Sendable (inout Bill, Timestamp) throws -> [PaymentEffect]) async throws {
-        let (ledger, now) = (stores.payments.ledger, world.now)
-        try await opened.store.write { db in _ = try ledger.change(db, of: id) { try event(&$0, now) } }
+        let (paymentStore, now) = (stores.payments.paymentStore, world.now)
+        try await opened.store.write { db in _ = try paymentStore.change(db, of: id) { try event(&$0, now) } }
     }
 
     /// What came of the money for it; nil where it has no price.

@@ -117,10 +117,10 @@ struct RequestStateTests {
                     request: made.id, organisation: made.organisation, status: after, types: made.types, from: made.from, to: made.to,
                     granularity: made.granularity, grant: after == .approved ? GrantID(bits: 9) : nil,
                     changedAt: Timestamp(milliseconds: 5), answerBy: made.answerBy, receipt: nil)
-                let first = made.heard(state, person: nil)
+                let first = made.receive(state, person: nil)
                 let isTold = (before == .pending && after != .pending) || (before == .approved && (after == .revoked || after == .ended))
                 #expect(made.status == (isTold ? after : before), "\(before) → \(after)")
-                #expect(made.heard(state, person: nil) == .none)
+                #expect(made.receive(state, person: nil) == .none)
                 #expect((first != .none) == isTold, "\(before) → \(after)")
             }
         }

@@ -37,7 +37,7 @@ struct FeedEpochTests {
             let (feed, endpoint, seen) = try await FeedHarness.run(in: folder, world) { harness in
                 let feed = try await harness.subscribe()
                 let endpoint = try await harness.addEndpoint(feed.organisation)
-                let worker = harness.worker(endpoint, hand: receiver.hand)
+                let worker = harness.worker(endpoint, transport: receiver.transport)
                 try await add(harness, feed, before)
                 try await harness.drain(worker)
                 try await harness.store.copy(to: copy)
@@ -88,7 +88,7 @@ struct FeedEpochTests {
     @Test("SHR-14: after a restore webhooks carry what stands and was not queued, the notice and what is new, in bounded messages that end")
     func webhooks() async throws {
         try await Self.restored { harness, feed, receiver, endpoint, _ in
-            let worker = harness.worker(endpoint, hand: receiver.hand)
+            let worker = harness.worker(endpoint, transport: receiver.transport)
             try await Self.add(harness, feed, 70...71)
             try await harness.drain(worker)
             let head = try await harness.feed(feed.request).head

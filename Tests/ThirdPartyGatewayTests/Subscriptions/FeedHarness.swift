@@ -168,7 +168,7 @@ final class FeedHarness: Sendable {
             grant: feed.grant, request: feed.request, person: person, organisation: feed.organisation, types: types ?? feed.types,
             from: Timestamp(milliseconds: feed.window.lowerBound), to: Timestamp(milliseconds: feed.window.upperBound),
             granularity: feed.granularity, active: active, version: version)
-        try await store.write { [repository] db in try repository.heard(db, state) }
+        try await store.write { [repository] db in try repository.receive(db, state) }
     }
 
     func end(_ feed: Feed, _ why: SubscriptionEnding) async throws {
@@ -202,19 +202,20 @@ final class FeedHarness: Sendable {
     }
 
     func worker(
-        _ endpoint: Endpoint, places: DeliveryPermits = DeliveryPermits(), hand: @escaping WebhookDeliveryWorker.Hand
+        _ endpoint: Endpoint, permits: DeliveryPermits = DeliveryPermits(), transport: @escaping WebhookDeliveryWorker.Transport
     ) -> WebhookDeliveryWorker {
         WebhookDeliveryWorker(
             endpoint.id, of: endpoint.organisation,
             on: WebhookDeliveryWorker.Dependencies(
-                store: store, table: courierStore, hub: hub, hand: hand, places: places, clock: { [clock = world.clock] in clock.now },
+                store: store, table: courierStore, hub: hub, transport: transport, permits: permits,
+                clock: { [clock = world.clock] in clock.now },
                 jitter: { 0 }, logger: Running.quiet))
     }
 
     /// Turns until there is nothing to do at this time.
-    func drain(_ worker: WebhookDeliveryWorker, _ lane: WebhookLane = .items) async throws {
+    func drain(_ worker: WebhookDeliveryWorker, _ channel: WebhookChannel = .items) async throws {
         for _ in 0..<1000 {
-            guard case .again = try await worker.turn(lane) else { return }
+            guard case .again = try await worker.turn(channel) else { return }
         }
     }
 }

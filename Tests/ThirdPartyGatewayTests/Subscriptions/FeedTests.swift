@@ -209,7 +209,7 @@ struct FeedTests {
                 grant: scope.grant, request: scope.request, person: scope.person ?? .random(), organisation: scope.organisation, types: [],
                 from: scope.from, to: scope.to, granularity: .seconds, active: false, version: 3)
             try await harness.store.write { db in
-                try harness.repository.heard(db, over)
+                try harness.repository.receive(db, over)
                 try harness.repository.begin(db, scope.request)
             }
             let held = try await harness.feed(scope.request)
@@ -227,7 +227,7 @@ struct FeedTests {
                 types: [.heartRate], from: .init(milliseconds: 0), to: .init(milliseconds: .max), granularity: .seconds, active: true,
                 version: 4)
             try await harness.store.write { db in
-                try harness.repository.heard(db, state)
+                try harness.repository.receive(db, state)
                 for grant in try harness.repository.known(db, after: [], limit: .max) where grant != state.grant {
                     try harness.repository.ended(db, grant)
                 }

@@ -27,7 +27,7 @@ struct ForeignSubscription: Sendable {
         return try await parts.opened.store.write { db in
             _ = try FeedStore().begin(db, scope, of: scope.person ?? .random(), types: scope.types, state: .running, at: now)
             try table.insert(db, endpoint)
-            try queue.tell(db, .over(scope, .ended), to: organisation, at: now)
+            try queue.enqueue(db, .over(scope, .ended), to: organisation, at: now)
             guard let message = try queue.first(db, of: endpoint.id, .notices) else { throw NotMade() }
             try queue.save(db, message, isDead: true)
             return ForeignSubscription(subscription: scope.request, endpoint: endpoint.id, message: message.id)

@@ -28,7 +28,7 @@ struct CourierPropertyTests {
                         for _ in receivers { endpoints.append(try await harness.addEndpoint(organisation)) }
                     }
                     // A new life knows nothing of attempts that were under way; some end without an answer.
-                    let workers = zip(endpoints, receivers).map { harness.worker($0, hand: $1.hand) }
+                    let workers = zip(endpoints, receivers).map { harness.worker($0, transport: $1.transport) }
                     for _ in 0..<30 {
                         let feed = feeds[Int.random(in: 0..<feeds.count, using: &dice)]
                         let now = world.clock.now.milliseconds
@@ -53,7 +53,7 @@ struct CourierPropertyTests {
                 try await harness.readAll()
                 for (endpoint, receiver) in zip(endpoints, receivers) {
                     receiver.play([])
-                    let worker = harness.worker(endpoint, hand: receiver.hand)
+                    let worker = harness.worker(endpoint, transport: receiver.transport)
                     try await harness.drain(worker)
                     for feed in feeds where feed.request != revoked?.feed.request {
                         let head = try await harness.feed(feed.request).head

@@ -23,7 +23,7 @@ struct CourierTests {
         init(_ harness: FeedHarness, types: [Metric] = [.heartRate]) async throws {
             feed = try await harness.subscribe(types: types)
             endpoint = try await harness.addEndpoint(feed.organisation)
-            worker = harness.worker(endpoint, hand: receiver.hand)
+            worker = harness.worker(endpoint, transport: receiver.transport)
         }
 
         static func play(_ body: (FeedHarness, Scene) async throws -> Void) async throws {

@@ -24,7 +24,7 @@ struct DamagedItemTests {
         try await FeedHarness.run { harness in
             let (feed, receiver) = (try await harness.subscribe(), PlayedReceiver())
             let endpoint = try await harness.addEndpoint(feed.organisation)
-            let worker = harness.worker(endpoint, hand: receiver.hand)
+            let worker = harness.worker(endpoint, transport: receiver.transport)
             try await Self.deliver(harness, feed, 3)
             try await harness.store.write { db in try db.execute(sql: "UPDATE feed_items SET sealed = x'00010203' WHERE number = 2") }
             let items = try await harness.items(feed)
@@ -57,7 +57,7 @@ struct DamagedItemTests {
         try await FeedHarness.run { harness in
             let (feed, receiver) = (try await harness.subscribe(), PlayedReceiver())
             let endpoint = try await harness.addEndpoint(feed.organisation)
-            let worker = harness.worker(endpoint, hand: receiver.hand)
+            let worker = harness.worker(endpoint, transport: receiver.transport)
             try await Self.deliver(harness, feed, 2)
             receiver.play([.refuse(503)])
             try await harness.drain(worker)

@@ -18,63 +18,63 @@ struct CourierPlacesTests {
     private static let few = DeliveryPermits.Bounds(prompt: 4, slow: 3, promptOfOrganisation: 2, slowOfOrganisation: 1)
 
     private static func taken(
-        _ places: DeliveryPermits, _ organisation: OrganisationID, isSlow: Bool = false
-    ) async throws -> DeliveryPermits.Place {
-        try #require(await places.take(for: organisation, isSlow: isSlow))
+        _ permits: DeliveryPermits, _ organisation: OrganisationID, isSlow: Bool = false
+    ) async throws -> DeliveryPermits.Permit {
+        try #require(await permits.take(for: organisation, isSlow: isSlow))
     }
 
-    @Test("an organisation has a few places, whoever waits longest comes first, and one that has its share lets others pass")
+    @Test("an organisation has a few permits, whoever waits longest comes first, and one that has its share lets others pass")
     func shares() async throws {
-        let places = DeliveryPermits(Self.few)
+        let permits = DeliveryPermits(Self.few)
         let (one, other) = (OrganisationID.random(), OrganisationID.random())
-        let held = [try await Self.taken(places, one), try await Self.taken(places, one)]
-        let waiting = Task { await places.take(for: one, isSlow: false) }
-        try await eventually("it waits", isTrue: { places.waitingCount == 1 })
-        #expect(try await Self.taken(places, other).hasWaited == false, "others need not wait")
-        #expect(try await Self.taken(places, .random()).hasWaited == false)
-        places.giveBack(held[0])
+        let held = [try await Self.taken(permits, one), try await Self.taken(permits, one)]
+        let waiting = Task { await permits.take(for: one, isSlow: false) }
+        try await eventually("it waits", isTrue: { permits.waitingCount == 1 })
+        #expect(try await Self.taken(permits, other).hasWaited == false, "others need not wait")
+        #expect(try await Self.taken(permits, .random()).hasWaited == false)
+        permits.giveBack(held[0])
         #expect(await waiting.value?.hasWaited == true)
-        #expect(places.counts == (4, 0))
+        #expect(permits.counts == (4, 0))
     }
 
     @Test("an attempt that lasts goes over to the slow ones and frees its place; where those are full it is called off")
     func lasting() async throws {
-        let places = DeliveryPermits(Self.few)
+        let permits = DeliveryPermits(Self.few)
         let begun = ContinuousClock.now
         let called = Mutex<[Int]>([])
-        var held: [DeliveryPermits.Place] = []
+        var held: [DeliveryPermits.Permit] = []
         for number in 0..<4 {
-            let place = try await Self.taken(places, .random())
-            places.begin(place, at: begun) { called.withLock { $0.append(number) } }
-            held.append(place)
+            let permit = try await Self.taken(permits, .random())
+            permits.begin(permit, at: begun) { called.withLock { $0.append(number) } }
+            held.append(permit)
         }
-        places.sweep(at: begun + .milliseconds(1900))
-        #expect(places.counts == (4, 0))
-        places.sweep(at: begun + .seconds(2))
-        #expect(places.counts == (4, 3) && called.withLock { $0.count } == 1, "three may be slow, the fourth is called off")
-        places.sweep(at: begun + .seconds(9))
+        permits.sweep(at: begun + .milliseconds(1900))
+        #expect(permits.counts == (4, 0))
+        permits.sweep(at: begun + .seconds(2))
+        #expect(permits.counts == (4, 3) && called.withLock { $0.count } == 1, "three may be slow, the fourth is called off")
+        permits.sweep(at: begun + .seconds(9))
         #expect(called.withLock { $0.count } == 1, "once")
-        for _ in 0..<3 { #expect(try await Self.taken(places, .random()).hasWaited == false) }
-        let off = held.map { places.giveBack($0) }
+        for _ in 0..<3 { #expect(try await Self.taken(permits, .random()).hasWaited == false) }
+        let off = held.map { permits.giveBack($0) }
         #expect(off.filter { $0 }.count == 1)
-        #expect(places.giveBack(held[0]) == false, "a place is given back once")
-        #expect(places.counts == (3, 0))
+        #expect(permits.giveBack(held[0]) == false, "a place is given back once")
+        #expect(permits.counts == (3, 0))
     }
 
     @Test("whoever is cancelled while it waits leaves the queue, and takes no place")
     func cancelled() async throws {
-        let places = DeliveryPermits(Self.few)
+        let permits = DeliveryPermits(Self.few)
         let organisation = OrganisationID.random()
-        let held = try await Self.taken(places, organisation, isSlow: true)
-        let waiting = Task { await places.take(for: organisation, isSlow: true) }
-        try await eventually("it waits", isTrue: { places.waitingCount == 1 })
+        let held = try await Self.taken(permits, organisation, isSlow: true)
+        let waiting = Task { await permits.take(for: organisation, isSlow: true) }
+        try await eventually("it waits", isTrue: { permits.waitingCount == 1 })
         waiting.cancel()
         #expect(await waiting.value == nil)
-        let late = Task { await places.take(for: organisation, isSlow: true) }
+        let late = Task { await permits.take(for: organisation, isSlow: true) }
         late.cancel()
         #expect(await late.value == nil)
-        places.giveBack(held)
-        #expect(places.counts == (0, 0) && places.waitingCount == 0)
+        permits.giveBack(held)
+        #expect(permits.counts == (0, 0) && permits.waitingCount == 0)
     }
 
     @Test("an endpoint is slow while its last attempt timed out or took two seconds, and prompt again after one that did not")
@@ -94,20 +94,20 @@ struct CourierPlacesTests {
     @Test("SHR-16: a message that is withdrawn while it waits for a place does not set out")
     func withdrawnWhileWaiting() async throws {
         try await FeedHarness.run { harness in
-            let places = DeliveryPermits(Self.few)
+            let permits = DeliveryPermits(Self.few)
             let (feed, receiver) = (try await harness.subscribe(), PlayedReceiver())
             let endpoint = try await harness.addEndpoint(feed.organisation)
             try await harness.upload(feed, [(harness.world.clock.now.milliseconds, 60)])
             harness.world.clock.advance(.seconds(2))
             try await harness.readAll()
-            let worker = harness.worker(endpoint, places: places, hand: receiver.hand)
-            let held = [try await Self.taken(places, feed.organisation), try await Self.taken(places, feed.organisation)]
+            let worker = harness.worker(endpoint, permits: permits, transport: receiver.transport)
+            let held = [try await Self.taken(permits, feed.organisation), try await Self.taken(permits, feed.organisation)]
             let sending = Task { try await harness.drain(worker) }
-            try await eventually("it waits", isTrue: { places.waitingCount == 1 })
+            try await eventually("it waits", isTrue: { permits.waitingCount == 1 })
             try await harness.end(feed, .revoked)
-            for place in held { places.giveBack(place) }
+            for permit in held { permits.giveBack(permit) }
             try await sending.value
-            #expect(receiver.attempts.isEmpty && places.counts == (0, 0))
+            #expect(receiver.attempts.isEmpty && permits.counts == (0, 0))
         }
     }
 
@@ -163,28 +163,30 @@ struct CourierPlacesTests {
             let (hangs, answers) = (Receiver(hangs: true), Receiver(hangs: false))
             let serving = [hangs, answers].map { receiver in Task { try await receiver.server.run() } }
             let sender = WebhookSender(signingKey: try .random(), allowsPrivate: true, clock: { .now }, logger: logger)
-            let places = DeliveryPermits(Self.few)
+            let permits = DeliveryPermits(Self.few)
             let urls = (await hangs.url, await answers.url)
-            @Sendable func hand(_ post: WebhookPost) async -> WebhookOutcome { await sender.send(post) }
+            @Sendable func transport(_ post: WebhookPost) async -> WebhookOutcome { await sender.send(post) }
             var running = [
                 Task {
                     while !Task.isCancelled {
                         // Sleeping is the rhythm of the look.
                         try? await Task.sleep(for: .milliseconds(50))
-                        places.sweep(at: .now)
+                        permits.sweep(at: .now)
                     }
                 }
             ]
-            // Ten organisations whose receivers hang: more than there are places.
+            // Ten organisations whose receivers hang: more than there are permits.
             var feeds: [Feed] = []
             for _ in 0..<10 {
                 let feed = try await harness.subscribe()
-                let worker = harness.worker(try await harness.addEndpoint(feed.organisation, url: urls.0), places: places, hand: hand)
+                let endpoint = try await harness.addEndpoint(feed.organisation, url: urls.0)
+                let worker = harness.worker(endpoint, permits: permits, transport: transport)
                 feeds.append(feed)
                 running.append(Task { await worker.run(.items) })
             }
             let healthy = try await harness.subscribe()
-            let worker = harness.worker(try await harness.addEndpoint(healthy.organisation, url: urls.1), places: places, hand: hand)
+            let answering = try await harness.addEndpoint(healthy.organisation, url: urls.1)
+            let worker = harness.worker(answering, permits: permits, transport: transport)
             running.append(Task { await worker.run(.items) })
             @Sendable func add(_ feeds: [Feed]) async throws {
                 let now = harness.world.clock.now.milliseconds
@@ -193,11 +195,11 @@ struct CourierPlacesTests {
                 try await harness.readAll()
             }
             try await add(feeds)
-            try await eventually("as many hang as may", isTrue: { places.counts.slow == Self.few.slow && hangs.underWay > 0 })
+            try await eventually("as many hang as may", isTrue: { permits.counts.slow == Self.few.slow && hangs.underWay > 0 })
             for count in 1...10 {
                 try await add([healthy])
                 try await eventually("message \(count) is taken", isTrue: { Set(answers.messages).count == count })
-                #expect(places.counts.slow <= Self.few.slow && places.counts.all <= Self.few.all)
+                #expect(permits.counts.slow <= Self.few.slow && permits.counts.all <= Self.few.all)
             }
             #expect(hangs.messages.isEmpty)
             for task in running { task.cancel() }

@@ -19,7 +19,7 @@ struct GoneEndpointTests {
             let sister = try await harness.subscribe(feed.organisation)
             let endpoint = try await harness.addEndpoint(feed.organisation)
             let receiver = PlayedReceiver()
-            let worker = harness.worker(endpoint, hand: receiver.hand)
+            let worker = harness.worker(endpoint, transport: receiver.transport)
             func add() async throws {
                 try await harness.upload(feed, [(harness.world.clock.now.milliseconds, 60)])
                 harness.world.clock.advance(.seconds(1))

@@ -69,7 +69,7 @@ final class PlayedReceiver: Sendable {
     /// In the order in which they were applied, each message once.
     func numbers(_ subscription: RequestID) -> [Int64] { state.withLock { $0.numbers[subscription, default: []] } }
 
-    var hand: WebhookDeliveryWorker.Hand {
+    var transport: WebhookDeliveryWorker.Transport {
         { [self] post in await attempt(post) }
     }
 

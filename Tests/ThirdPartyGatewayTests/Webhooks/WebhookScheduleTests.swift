@@ -66,7 +66,7 @@ struct WebhookScheduleTests {
     func end() {
         let failed = WebhookOutcome.failed("not-connected")
         #expect(Self.decide(failed, attempts: 300, after: Self.hour * 72 - .seconds(60)) == .again(at: Self.start + Self.hour * 72))
-        #expect(Self.decide(failed, attempts: 300, after: Self.hour * 72) == .buried)
+        #expect(Self.decide(failed, attempts: 300, after: Self.hour * 72) == .deadLettered)
         #expect(Self.decide(.answered(status: 200, retryAfter: nil), attempts: 300, after: Self.hour * 100) == .settled)
     }
 
@@ -81,7 +81,7 @@ struct WebhookScheduleTests {
                 let decision = WebhookSchedule().decide(
                     .failed("timeout"), attempts: attempts, since: Self.start, now: now, jitter: Double.random(in: 0...1, using: &dice))
                 guard case .again(let at) = decision else {
-                    #expect(decision == .buried)
+                    #expect(decision == .deadLettered)
                     break
                 }
                 #expect(at > now)
