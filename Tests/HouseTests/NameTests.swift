@@ -54,7 +54,7 @@ struct NameTests {
     ]
 
     /// Folders whose names keep to the terms.
-    private static let kept = ["Shared", "Services/Ingest", "Services/Notifier", "Services/Operator", "Services/SOSDispatcher"]
+    private static let kept = ["Shared", "Services"]
 
     /// The words of a name that were replaced, in the singular.
     private static func replacedWords(in name: String) -> [String] {
@@ -86,7 +86,7 @@ struct NameTests {
         }
     }()
 
-    @Test("names in Shared, ingest, the notifier, the operator's tool and the dispatcher are made of the field's terms")
+    @Test("names in Shared and in all services are made of the field's terms")
     func terms() {
         for found in Self.declaredWithReplaced where Exceptions.replacedWords[found.place] == nil {
             let terms = found.words.map { "\($0): \(Self.replaced[$0] ?? "")" }.joined(separator: "; ")

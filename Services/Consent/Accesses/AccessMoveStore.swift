@@ -83,7 +83,7 @@ struct EarlierAccesses: Sendable {
 }
 
 /// Moves `data_accesses`, oldest first, a slice at a time: into the new store with the number up to which it has come, then out of the old
-/// one. Killed between the two, or where an older copy of consent.db was put back, it finds by the number what it has moved before.
+/// one. Killed between the two, or where an older copy of consent.db was restored, it finds by the number what it has moved before.
 struct AccessMoveStore: Sendable {
     private let old: Store
     private let new: Store

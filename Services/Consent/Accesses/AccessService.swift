@@ -63,7 +63,7 @@ struct AccessService: Sendable {
         }
     }
 
-    /// What was erased once is not kept because a copy of this file alone was put back.
+    /// What was erased once is not kept because a copy of this file alone was restored.
     func eraseStrangers() async throws {
         var last: Int64? = 0
         while let after = last {

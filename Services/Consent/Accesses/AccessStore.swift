@@ -147,7 +147,7 @@ struct AccessStore: Sendable {
     }
 
     /// Nil where there is no such account. Who is not known here is looked up there, in the transaction of the row: an erasure deletes the
-    /// account first and these rows after it, so that a read of which is heard late is either deleted with them or finds no account.
+    /// account first and these rows after it, so that a read that is received late is either deleted with them or finds no account.
     private func number(_ db: Database, of person: PersonID) throws -> Int64? {
         if let known = try known(db, person) { return known }
         guard try consent.readNow({ try accounts.find($0, person: person) }) != nil else { return nil }
@@ -173,7 +173,7 @@ struct AccessStore: Sendable {
     }
 
     /// People of whom rows are kept and who have no account, from behind `last` on: they were erased after a copy was made that has been
-    /// put back since.
+    /// restored since.
     /// - Returns: them, and the last number that was looked at; nil at the end.
     func strangers(_ db: Database, after last: Int64) throws -> (people: [PersonID], last: Int64?) {
         let rows = try Row.fetchAll(

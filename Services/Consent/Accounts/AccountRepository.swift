@@ -281,7 +281,7 @@ struct AccountRepository: Sendable {
             } catch is KeyDestroyed {
                 return true
             } catch is DamagedKey {
-                // It stays until the key is put back.
+                // It stays until the key is restored.
                 return false
             }
         }

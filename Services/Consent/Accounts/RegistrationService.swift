@@ -114,7 +114,7 @@ struct RegistrationService: Sendable {
         do {
             try await jobs.joinNow(job, of: person)
         } catch {
-            logger.warning("whether AutomatedSOS was joined is not stored yet; it is asked again")
+            logger.warning("the answer to a request to join AutomatedSOS is not stored yet; retrying")
         }
     }
 

@@ -42,7 +42,7 @@ struct AnnouncementService: Sendable {
         }
         guard let announcement else { throw Problem.notFound }
         if announcement.isBreach { wake.notify() }
-        logger.notice("something was announced", metadata: ["operator": "\(maker)", "announcement": "\(announcement.number)"])
+        logger.notice("an announcement was published", metadata: ["operator": "\(maker)", "announcement": "\(announcement.number)"])
         return announcement
     }
 
@@ -73,7 +73,7 @@ struct AnnouncementService: Sendable {
         }
     }
 
-    /// Mail and inbox of the next people. What is withdrawn is told all the same: it has happened.
+    /// Mail and inbox of the next people. What is withdrawn is sent nevertheless: it has happened.
     /// - Returns: whether there may be more.
     private func writeToSome() async throws -> Bool {
         try await store.write { [self] db in
@@ -91,7 +91,7 @@ struct AnnouncementService: Sendable {
             }
             let isOver = some.count < Self.atOnce
             try table.write(db, announcement.number, through: isOver ? nil : some.last?.number)
-            if isOver { logger.notice("everybody was written to", metadata: ["announcement": "\(announcement.number)"]) }
+            if isOver { logger.notice("an announcement was sent to everybody", metadata: ["announcement": "\(announcement.number)"]) }
             return true
         }
     }

@@ -4,7 +4,7 @@ import Contracts
 
 /// Times of one session. A pure value.
 struct SessionLife: Hashable, Sendable {
-    /// Of one access token; every service believes it for that long, unless it hears that the session has ended.
+    /// Of one access token; every service believes it for that long, unless it receives that the session has ended.
     static let accessToken = Duration.seconds(600)
     /// How far the clocks of two services may differ.
     static let clockSkew = Duration.seconds(30)
@@ -33,14 +33,14 @@ struct SessionLife: Hashable, Sendable {
 
 /// What to do with a refresh token that has been spent already.
 enum SpentTokenVerdict: Hashable, Sendable {
-    /// The caller has not heard the answer: the same one again.
+    /// The caller has not received the answer: the same one again.
     case sameAnswer
     /// Two hold the token, one of them a thief: the session ends (ASVS 10.4.8).
     case reuse
 
     /// - Parameters:
     ///   - spentAt: when the token was spent by the session's latest refresh; nil where another refresh came after it, or may have: then
-    ///     its answer was heard.
+    ///     its answer was received.
     static func judge(spentAt: Timestamp?, now: Timestamp) -> SpentTokenVerdict {
         guard let spentAt, (.zero - SessionLife.lostAnswer..<SessionLife.lostAnswer).contains(now - spentAt) else { return .reuse }
         return .sameAnswer

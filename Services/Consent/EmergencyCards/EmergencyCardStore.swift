@@ -1,4 +1,4 @@
-// Tells the SOS dispatcher what an emergency service may be told of each subscriber, and keeps profiles saying who is one.
+// Publishes what an emergency service may know of each subscriber, and keeps in profiles who is one.
 
 import Bus
 import Contracts
@@ -9,7 +9,7 @@ import Sealing
 import ServiceKit
 import Storage
 
-/// Whatever concerns a card (somebody joins or leaves, a profile changes) marks it as due in its own transaction; `run` says it.
+/// Whatever concerns a card (somebody joins or leaves, a profile changes) marks it as due in its own transaction; `run` publishes it.
 struct EmergencyCardStore: Sendable {
     private static let atOnce = 100
     /// JSON of a card is far below 3 KiB, and a page at most 1 MiB.
@@ -56,10 +56,10 @@ struct EmergencyCardStore: Sendable {
             after: { [wakeUp] _ in wakeUp.notify() })
     }
 
-    /// Says what is due until it is cancelled. A part of the service (`Background`).
+    /// Publishes what is due until it is cancelled. A part of the service (`Background`).
     func run() async throws {
         let loop = WorkLoop(every: Self.pollInterval, signal: wakeUp, backoff: Self.backoff) { [logger] error in
-            logger.error("cards could not be said; it is tried again", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+            logger.error("emergency cards could not be published; retrying", metadata: ["error": "\(String(reflecting: type(of: error)))"])
         }
         try await loop.poll { _ = try await publishDue() }
     }
@@ -84,7 +84,7 @@ struct EmergencyCardStore: Sendable {
     }
 
     private func publish(_ db: Database, _ state: SubscriptionState, _ repository: AccountRepository, at now: Timestamp) throws {
-        // Whom an operator enrolled has no account, who is leaving has none any more: nothing is known that could be told.
+        // Whom an operator enrolled has no account, who is leaving has none any more: there is nothing to publish.
         guard let row = try repository.table.find(db, person: state.person), row.state != .closing else {
             return try table.settle(db, state)
         }
@@ -102,9 +102,9 @@ struct EmergencyCardStore: Sendable {
         } catch is KeyDestroyed {
             try table.settle(db, state)
         } catch  where Self.isDamage(error) {
-            // Stays due until it is put back; the others' cards are said. A damaged key is told of by the keys.
+            // Stays due until the key is restored; the others' cards are published. A damaged key is logged by the keys.
             if !(error is DamagedKey) {
-                logger.error("a card cannot be said: a profile cannot be read", metadata: ["reason": "\(error.logReason)"])
+                logger.error("a card cannot be published: the profile cannot be read", metadata: ["reason": "\(error.logReason)"])
             }
         }
     }

@@ -126,7 +126,7 @@ struct ErasureRepository: Sendable {
             do {
                 try await remind(at: .now)
             } catch let error where !(error is CancellationError) {
-                logger.warning("erasures could not be looked through", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+                logger.warning("erasures could not be checked; retrying", metadata: ["error": "\(String(reflecting: type(of: error)))"])
             }
             try await Task.sleep(for: .seconds(60))
         }

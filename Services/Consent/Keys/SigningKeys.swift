@@ -11,7 +11,7 @@ import Storage
 import Synchronization
 
 /// Signs with the key of the month, and knows every key whose tokens may still be valid. The store first, then the stream
-/// `consent.signing-keys`, then memory: a key signs only once every service can hear of it.
+/// `consent.signing-keys`, then memory: a key signs only once every service can receive it.
 final class SigningKeys: Sendable {
     private static let pollInterval = Duration.seconds(600)
 

@@ -34,7 +34,7 @@ struct PasswordChanges: Sendable {
         var endsOtherSessions: Bool
     }
 
-    /// What went on between the two looks at the store: the password is no longer the one that was shown.
+    /// What went on between the two reads of the store: the password is no longer the one that was shown.
     private struct ChangedMeanwhile: Error {}
 
     /// - Returns: an access token of the same session that is good for everything but what a second factor must be enrolled for.

@@ -87,7 +87,7 @@ struct MailLinkStore: Sendable {
             madeAt: row[2], until: row[3])
     }
 
-    /// As `look`, before what the link does: whoever has none that holds spends no turn in the queue of writes.
+    /// As `find`, before what the link does: whoever has none that holds spends no turn in the queue of writes.
     /// - Throws: `link-not-valid`.
     func require(_ token: String, purpose: MailLinkPurpose, in store: Store, at now: Timestamp) async throws {
         try Self.requireToken(token)

@@ -113,7 +113,7 @@ struct SecondFactors: Sendable {
             try factors.table.remove(db, account.number)
             try factors.notify(db, account, .removed, at: time)
         }
-        logger.notice("a second factor was taken away", metadata: ["session": "\(session)"])
+        logger.notice("a second factor was removed", metadata: ["session": "\(session)"])
     }
 
     private static func freshCodes() -> [String] {

@@ -188,7 +188,7 @@ struct LogIns: Sendable {
                         values: ["name": contact.greeted, "count": String(settings.failNoticeAfter), "time": time.rfc3339]))
             }
         } catch {
-            logger.error("an owner could not be warned", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+            logger.error("an owner could not be notified", metadata: ["error": "\(String(reflecting: type(of: error)))"])
         }
     }
 }

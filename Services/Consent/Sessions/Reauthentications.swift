@@ -73,7 +73,7 @@ struct Reauthentications: Sendable {
         }
         switch outcome {
         case .proved(let token):
-            logger.info("proved anew", metadata: ["session": "\(session)"])
+            logger.info("reauthenticated", metadata: ["session": "\(session)"])
             return token
         case .lacksCode: throw Problem.proofLacksCode
         case .wrong: throw Problem.wrongProof

@@ -32,7 +32,7 @@ struct RefreshToken: Hashable, Sendable {
     }
 
     /// The next one of the same session. It follows from the digest of this one and a key that is in no store: nobody can guess it, and a
-    /// store that was put back can tell that a token follows one that it knows.
+    /// store that was restored can tell that a token follows one that it knows.
     func successor(under key: SymmetricKey) -> RefreshToken {
         RefreshToken(family: family, secret: Self.secret(after: secretDigest, under: key))
     }

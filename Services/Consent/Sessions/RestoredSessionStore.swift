@@ -1,4 +1,4 @@
-// What becomes of sessions where consent's store is put back from a copy (docs/decisions/0041).
+// What becomes of sessions where consent's store is restored from a copy (docs/decisions/0041).
 
 import Contracts
 import Foundation
@@ -18,7 +18,7 @@ struct RestoredSessionStore: Sendable {
     /// Before the store is opened.
     init(on runtime: Runtime, now: @escaping @Sendable () -> Timestamp = { .now }) {
         list = RevocationList(beside: runtime.storeFile, logger: runtime.logger)
-        // Where a whole folder was put back the mark of its life has to be removed: the list is as old as the copy then.
+        // Where a whole folder was restored the mark of its life has to be removed: the list is as old as the copy then.
         found = StoreLife(beside: runtime.storeFile).isRemembered ? list.contents() : nil
         self.now = now
     }
@@ -37,7 +37,7 @@ struct RestoredSessionStore: Sendable {
                 """)
     }
 
-    /// The store was put back; in the transaction of its new epoch.
+    /// The store was restored; in the transaction of its new epoch.
     func apply(_ db: Database) throws {
         let time = now()
         guard let found, try found.name == Self.name(db) else { return try table.endAll(db, at: time) }

@@ -1,4 +1,4 @@
-// Sessions that were ended, in a file beside the store: a copy that is put back does not know what was ended after it was made.
+// Sessions that were ended, in a file beside the store: a copy that is restored does not know what was ended after it was made.
 
 import Contracts
 import Foundation

@@ -1,4 +1,4 @@
-// Ending sessions: one place, whoever asks for it, so that every service hears of it.
+// Ending sessions: one place, whoever asks for it, so that every service receives it.
 
 import Contracts
 import GRDB
@@ -6,7 +6,7 @@ import ServiceKit
 import Storage
 
 /// Takes sessions out of the store, and once that is on disk refuses them at this service's door and says `session-ended` (ACC-15): of those too whose access tokens have all expired, since event
-/// streams that were opened with one go on until they hear of it.
+/// streams that were opened with one go on until they receive it.
 struct SessionEndingStore: Sendable {
     private static let page = 500
 

@@ -24,7 +24,7 @@ struct SessionRow: Sendable {
     /// Digest of the secret half of the refresh token that is good now.
     let secret: [UInt8]
     let lastRefresh: LastRefresh?
-    /// The store was put back from a copy, and it was not refreshed since.
+    /// The store was restored from a copy, and it was not refreshed since.
     let isRestored: Bool
 
     /// What its access tokens are limited to; nil for everything.

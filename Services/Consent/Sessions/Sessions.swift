@@ -97,7 +97,7 @@ struct Sessions: Sendable {
         switch refreshed {
         case .tokens(let issued): return issued
         case .again(let issued, let session):
-            logger.info("the answer to a refresh was given again", metadata: ["session": "\(session)"])
+            logger.info("the answer to a repeated refresh was sent again", metadata: ["session": "\(session)"])
             return issued
         case .reused(let session):
             logger.warning("a spent refresh token was shown; its session was ended", metadata: ["session": "\(session)"])
@@ -112,7 +112,7 @@ struct Sessions: Sendable {
         Digest.constantTimeEqual(row.secret, token.secretDigest) || row.isRestored && token.follows(row.secret, under: rotation)
     }
 
-    /// When the session's latest refresh spent this token. In a store that was put back what it gave may have been used since the copy.
+    /// When the session's latest refresh spent this token. In a store that was restored what it gave may have been used since the copy.
     private static func spentAt(_ token: RefreshToken, _ last: SessionRow.LastRefresh, _ row: SessionRow) -> Timestamp? {
         Digest.constantTimeEqual(last.secret, token.secretDigest) && !row.isRestored ? last.at : nil
     }
@@ -184,7 +184,7 @@ struct Sessions: Sendable {
         }
     }
 
-    /// Ends sessions whose time has come, so that every service hears of it. Writes only where there are some.
+    /// Ends sessions whose time has come, so that every service receives it. Writes only where there are some.
     func endThoseOver() async throws {
         let time = now()
         guard try await !store.read({ [table] db in try table.over(db, at: time, limit: 1) }).isEmpty else { return }

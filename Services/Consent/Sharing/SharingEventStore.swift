@@ -31,8 +31,8 @@ struct SharingEventStore: Sendable {
     }
 
     /// What the request is after the change, with the receipt of it, and its grant where it has one. Without a receipt nothing in it is
-    /// personal, and the request's fact names nobody: it outlives the person's erasure, so that the organisation still hears that it is
-    /// over. The grant goes first: whoever holds data learns of a withdrawal before anybody hears that it happened.
+    /// personal, and the request's fact names nobody: it outlives the person's erasure, so that the organisation still receives that it is
+    /// over. The grant goes first: whoever holds data learns of a withdrawal before anybody else receives it.
     func publish(_ db: Database, _ request: SharingRequest, receipt: String?, at: Timestamp, trace: String) throws {
         if let grant = GrantState(request) {
             relays.grants.publish(try grants.append(db, grant, about: request.person, at: at, trace: trace), afterCommitOf: db)

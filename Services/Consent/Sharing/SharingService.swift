@@ -110,7 +110,7 @@ struct SharingService: Sendable {
         case .failure(let failure):
             if failure.code == .notFound || failure.code == .forbidden {
                 logger.notice(
-                    "an unknown fiscal code was asked for",
+                    "a request names an unknown fiscal code",
                     metadata: ["organisation": "\(asked.organisation)", "trace": "\(context.trace)"])
             }
             throw failure

@@ -59,7 +59,7 @@ final class RefusedCredentials: Sendable {
         logger.log(level: fault.isSuspicious ? .warning : .info, "credentials were refused", metadata: metadata)
     }
 
-    /// How many lines were passed over before this one; nil where it is passed over too.
+    /// How many lines were skipped before this one; nil where it is skipped too.
     private func line(_ fault: CredentialFault, _ now: ContinuousClock.Instant) -> Int? {
         lines.withLock { lines in
             var kept = lines[fault] ?? Lines(allowance: TokenBucket(rate: Self.lines.perSecond, burst: Self.lines.burst, at: now))

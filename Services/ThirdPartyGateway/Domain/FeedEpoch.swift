@@ -1,4 +1,4 @@
-// What a subscription tells about its own log: that it was put back, or that something may be missing.
+// What a subscription tells about its own log: that it was restored, or that something may be missing.
 
 import Contracts
 
@@ -12,10 +12,10 @@ enum FeedEpoch {
 
 /// An item that says nothing about the person: it has its place among the others, so that it comes once, in order, by every way.
 enum FeedNotice: Hashable, Sendable {
-    /// The log was put back from a copy. Items up to `through` stand; whatever was delivered above it, before this one, is not known here
+    /// The log was restored from a copy. Items up to `through` stand; whatever was delivered above it, before this one, is not known here
     /// any more, and what it told comes again.
     case restored(through: Int64, epoch: String)
-    /// Entries about times before this one, which arrived late and while nothing was heard, may be missing.
+    /// Entries about times before this one, which arrived late and while nothing was received, may be missing.
     case gap(before: Timestamp)
 
     /// As JSON members.

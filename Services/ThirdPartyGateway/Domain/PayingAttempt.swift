@@ -10,7 +10,7 @@ struct PayingAttempt: Hashable, Codable, Sendable {
         case open
         /// The handler was told to charge: it may have.
         case confirming
-        /// Called off: it may still have charged before it heard.
+        /// Called off: it may still have charged before it received that.
         case cancelling
         /// Charged nothing and never will.
         case failed, cancelled

@@ -1,4 +1,4 @@
-// SQL sentences about a new count of every subscription's items, once this store was put back from a copy.
+// SQL sentences about a new count of every subscription's items, once this store was restored from a copy.
 
 import Contracts
 import GRDB

@@ -23,7 +23,7 @@ struct FeedItemStore: Sendable {
             let members = FeedItem.members(of: sample)
             var replaces: Int64?
             if let newest, sample.at.milliseconds <= newest, let known = try latest(db, feed.number, metric, sample.at) {
-                // What is damaged here is told anew, and holds up nothing.
+                // What is damaged here is sent again, and holds up nothing.
                 if let old = try? open(known.sealed, of: feed.number, number: known.number, key: key), old == members { continue }
                 replaces = known.number
             }

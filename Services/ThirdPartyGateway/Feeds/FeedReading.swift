@@ -37,7 +37,7 @@ struct FeedReading: Sendable {
     /// Runs until it is cancelled.
     func run() async throws {
         let loop = WorkLoop(every: Self.pollInterval, signal: hub.reading, backoff: Self.backoff) { [logger] error in
-            logger.warning("what arrived cannot be read now", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+            logger.warning("new samples could not be read; retrying", metadata: ["error": "\(String(reflecting: type(of: error)))"])
         }
         try await loop.run {
             let begun = ContinuousClock.now
@@ -95,7 +95,7 @@ struct FeedReading: Sendable {
             return outcomes
         } catch let failure as Failure where failure.code == .internal {
             guard part.count > 1 else {
-                logger.error("a stretch of a subscription cannot be read", metadata: ["grant": "\(part[0].grant)"])
+                logger.error("a range of a subscription's samples cannot be read", metadata: ["grant": "\(part[0].grant)"])
                 return [ReadSampleRanges.Outcome(samples: [], readTo: nil, denial: Failure(.invalid, "cannot be read"))]
             }
             let middle = part.count / 2

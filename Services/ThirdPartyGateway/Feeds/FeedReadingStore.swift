@@ -8,7 +8,7 @@ import ServiceKit
 struct FeedReadingStore: Sendable {
     /// Stretches that are read and added at once: two questions' worth, which ingest answers side by side.
     static let batch = 2 * ReadSampleRanges.mostStretches
-    /// After a refusal of ingest, which may not have heard of the grant yet, or not of consent.
+    /// After a refusal of ingest, which may not have received the grant yet, or not of consent.
     private static let afterDenial = Duration.seconds(1)
     /// A refusal that another question like it will meet again.
     private static let afterFault = Duration.seconds(60)

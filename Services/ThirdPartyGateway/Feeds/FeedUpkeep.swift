@@ -22,7 +22,7 @@ struct FeedUpkeep: Sendable {
     func run() async throws {
         let loop = WorkLoop(every: Self.interval) { [logger] error in
             guard error is StoreError else { throw error }
-            logger.warning("old items could not be removed; it is tried again")
+            logger.warning("old items could not be removed; retrying")
         }
         try await loop.poll { try await turn() }
     }

@@ -175,7 +175,7 @@ struct DataFileRoutes: Sendable {
 
     private static let sums = "SHA256SUMS"
 
-    /// Blocks between two looks at whether the file may still leave.
+    /// Blocks between two checks whether the file may still leave.
     private static let blocksAtOnce = 16
 
     private static func stream(

@@ -119,7 +119,7 @@ struct DataFileService: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (place, wakeUp) in wakeUps.enumerated() {
                 let loop = WorkLoop(every: Self.pollInterval, signal: wakeUp) { [logger] error in
-                    logger.warning("file jobs wait", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+                    logger.warning("file jobs could not be run; retrying", metadata: ["error": "\(String(reflecting: type(of: error)))"])
                 }
                 group.addTask {
                     try await loop.run {

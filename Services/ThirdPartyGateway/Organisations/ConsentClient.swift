@@ -1,4 +1,4 @@
-// What is asked of consent about log-ins, with the patience that each question needs.
+// What is asked of consent about log-ins, with the timeout that each request needs.
 
 import Bus
 import Contracts

@@ -15,7 +15,7 @@ struct Standing: Hashable, Sendable {
     let role: Role?
 }
 
-/// Turns a caller into a standing. Reads memory; the store only after something has changed.
+/// Turns a caller into a `Standing`. Reads memory; the store only after something has changed.
 struct OrganisationDoor: Sendable {
     let directory: OrganisationRegister
 

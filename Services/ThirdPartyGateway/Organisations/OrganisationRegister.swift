@@ -14,7 +14,7 @@ final class OrganisationRegister: Sendable {
 
     private struct State {
         var known: [OrganisationID: Known] = [:]
-        /// Grows with every change: whoever read before one does not bring old news back.
+        /// Grows with every change: whoever read before one does not restore an old state.
         var changes = 0
     }
 

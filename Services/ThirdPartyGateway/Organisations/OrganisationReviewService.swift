@@ -72,7 +72,7 @@ struct OrganisationReviewService: Sendable {
         }
         directory.changed(asked.organisation)
         logger.notice(
-            "an organisation was judged",
+            "an organisation was reviewed",
             metadata: [
                 "organisation": "\(asked.organisation)", "judgement": "\(asked.judgement.rawValue)", "trace": "\(context.trace)",
             ])

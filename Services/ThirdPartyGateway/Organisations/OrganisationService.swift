@@ -207,7 +207,7 @@ struct OrganisationService: Sendable {
             try queues.close(db, id)
         }
         directory.changed(id)
-        logger.notice("a registration was taken back: its address is in use", metadata: ["organisation": "\(id)"])
+        logger.notice("a registration was revoked: its address is in use", metadata: ["organisation": "\(id)"])
     }
 
     /// Mails another link where an organisation at this address waits for one; nothing tells whether it does.

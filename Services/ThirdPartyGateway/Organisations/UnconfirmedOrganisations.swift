@@ -24,7 +24,7 @@ struct UnconfirmedOrganisations: Sendable {
     func run() async throws {
         while true {
             while try await remove() == Self.atOnce {}
-            // Sleeping is the rhythm of looking.
+            // Polls: nothing wakes it.
             try await Task.sleep(for: Self.pollInterval)
         }
     }

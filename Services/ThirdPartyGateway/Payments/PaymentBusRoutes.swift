@@ -49,7 +49,7 @@ struct PaymentBusRoutes: Sendable {
                 return entry
             }
             guard let entry else { throw Failure(.notFound, "there is no such payment") }
-            service.logger.notice("\(line)", metadata: ["payment": "\(payment)", "asker": "\(context.peer)"])
+            service.logger.notice("\(line)", metadata: ["payment": "\(payment)", "client": "\(context.peer)"])
             return entry
         } catch let refusal as PaymentRefusal {
             throw await explained(refusal, payment)

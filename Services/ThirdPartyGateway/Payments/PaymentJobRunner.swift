@@ -145,7 +145,7 @@ actor PaymentJobRunner {
                     amount: job.kind == .refund || job.kind == .review ? attempt.taken ?? bill.amount : bill.amount,
                     reference: attempt.reference, charge: attempt.charge, token: job.token))
         } else {
-            logger.warning("a payment waits for a handler that is not set up", metadata: ["payment": "\(job.payment)"])
+            logger.warning("a payment waits for a provider that is not configured", metadata: ["payment": "\(job.payment)"])
             word = .unreachable
         }
         Counter(
@@ -159,7 +159,7 @@ actor PaymentJobRunner {
         let now = clock()
         let isOpenStill = word == .pending && (job.kind == .cancel || job.kind == .refund)
         guard word != .unreachable, !isOpenStill else {
-            // What a look would have shown is looked at again by itself.
+            // Checks are repeated by their own interval.
             let pause = min(Self.pauses.upperBound, Self.pauses.lowerBound * (1 << min(job.tries, 10)))
             try await store.write { [paymentStore] db in
                 if job.kind == .look {
@@ -170,14 +170,14 @@ actor PaymentJobRunner {
             }
             if job.tries == 0, job.kind != .look {
                 logger.warning(
-                    "a payment handler does not answer; it is asked again",
+                    "a payment provider does not answer; retrying",
                     metadata: ["payment": "\(job.payment)", "call": "\(job.kind.rawValue)"])
             }
             return false
         }
         if let bill = try await take(word, of: job.payment, attempt: job.attempt, answering: job.number) {
             logger.notice(
-                "a payment handler has answered",
+                "a payment provider has answered",
                 metadata: [
                     "payment": "\(job.payment)", "call": "\(job.kind.rawValue)", "status": "\(bill.status.rawValue)",
                 ])
@@ -210,7 +210,7 @@ actor PaymentJobRunner {
             metadata: ["payment": "\(bill.payment)", "what": "\(attention.what.rawValue)", "reason": "\(attention.reason ?? "")"])
     }
 
-    // MARK: What handlers tell by themselves
+    // MARK: Notifications of payment providers
 
     /// A notification that has been proved; again changes nothing.
     func receive(_ provider: String, _ reference: String, _ word: ProviderStatus) async throws {

@@ -70,7 +70,7 @@ extension PaymentProviders {
                 returnURL: "\(runtime.settings.publicOrigin)\(ProviderRoutes.payPalReturn)", calls: calls, clock: clock)
         }
         if byMethod.isEmpty {
-            runtime.logger.warning("no way of paying is set up: what is due stays due")
+            runtime.logger.warning("no payment method is configured: bills stay due")
         }
         self.init(byMethod)
     }

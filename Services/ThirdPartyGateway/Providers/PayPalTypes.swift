@@ -53,7 +53,7 @@ enum PayPalTypes {
                 guard let amount = PayPalMoney.amount(capture["amount"]) else { return .pending }
                 return .succeeded(charge: capture["id"].text, amount: amount)
             case "DECLINED", "FAILED": return .declined(reason: "payment-declined")
-            // Given back at PayPal's own pages before we heard of it: nothing is paid by that.
+            // Given back at PayPal's own pages before we received it: nothing is paid by that.
             case "REFUNDED": return .ended(reason: "refunded")
             default: return .pending
             }

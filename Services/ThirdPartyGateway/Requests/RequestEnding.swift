@@ -26,7 +26,7 @@ struct RequestEnding: Sendable {
     func run() async throws {
         // Nobody wakes it: what is due has waited for days.
         let loop = WorkLoop(every: Self.pollInterval) { [logger] error in
-            logger.notice("delivered requests end later", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+            logger.notice("delivered requests could not be ended; retrying", metadata: ["error": "\(String(reflecting: type(of: error)))"])
         }
         try await loop.poll { _ = try await endDelivered() }
     }
@@ -43,7 +43,7 @@ struct RequestEnding: Sendable {
                 count += 1
             } catch let failure as Failure where failure.code != .unavailable && failure.code != .deadline {
                 // Its own fact is on its way; the others do not wait for it.
-                logger.notice("a delivered request is not ended", metadata: ["code": "\(failure.code.rawValue)"])
+                logger.notice("a delivered request could not be ended", metadata: ["code": "\(failure.code.rawValue)"])
             }
         }
         return count

@@ -1,4 +1,4 @@
-// What consent says of requests, taken over in the transaction that notes how far it was heard (table SHR-S).
+// What consent says of requests, taken over in the transaction that notes how far it was received (table SHR-S).
 
 import Contracts
 import GRDB

@@ -31,7 +31,7 @@ final class RequestSealer: Sendable {
     /// Runs until it is cancelled.
     func run() async throws {
         let loop = WorkLoop(every: Self.pollInterval, signal: wakeUp) { [logger] error in
-            logger.warning("particulars wait for their key", metadata: ["error": "\(String(reflecting: type(of: error)))"])
+            logger.warning("requests could not be sealed; retrying", metadata: ["error": "\(String(reflecting: type(of: error)))"])
         }
         try await loop.poll { try await self.takeAll() }
     }
@@ -54,7 +54,7 @@ final class RequestSealer: Sendable {
             } catch is KeyDestroyed {
                 try await store.write { [table] db in try table.forgetPerson(db, of: stored.request.id) }
             } catch is DamagedKey {
-                // Waits until the key is put back; those behind it do not.
+                // Waits until the key is restored; those behind it do not.
             }
         }
     }

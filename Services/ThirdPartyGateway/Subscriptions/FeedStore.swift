@@ -28,7 +28,7 @@ struct Feed: Hashable, Sendable {
     var newest: Timestamp?
     let begunAt: Timestamp
     var endedAt: Timestamp?
-    /// Names the count in which its numbers stand: another one after the store was put back from a copy.
+    /// Names the count in which its numbers stand: another one after the store was restored from a copy.
     let epoch: String
 
     var steps: FeedSteps { FeedSteps(granularity) }

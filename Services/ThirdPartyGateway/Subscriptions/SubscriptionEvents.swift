@@ -11,7 +11,7 @@ actor SubscriptionEvents {
     private static let pollInterval = Duration.seconds(1)
     /// How long the reason of an end is waited for.
     private static let reasonTimeout = Duration.seconds(5)
-    /// Shorter than the usual patience of proxies.
+    /// Shorter than the usual timeout of proxies.
     static let heartbeat = Duration.seconds(15)
 
     enum Event: Sendable {
@@ -65,7 +65,7 @@ actor SubscriptionEvents {
                 after = through
                 continue
             } catch FeedRefusal.consentSilent {
-                // Nothing may leave until consent is heard; the caller stays connected.
+                // Nothing may leave until consent is received again; the caller stays connected.
             }
             await listener.wait(atMost: Self.pollInterval)
         }

@@ -44,7 +44,7 @@ enum SubscriptionMigration {
                 """)
     }
 
-    /// The name of the count in which a subscription's numbers stand; another one once the store was put back from a copy.
+    /// The name of the count in which a subscription's numbers stand; another one once the store was restored from a copy.
     static func addEpochs(to db: Database) throws {
         try db.execute(
             sql: """

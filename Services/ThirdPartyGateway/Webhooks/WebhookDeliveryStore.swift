@@ -40,7 +40,7 @@ struct WebhookDeliveryStore: Sendable {
         }
         if message.content == .unreadable { return .damaged(message) }
         guard message.dueAt <= now else { return .wait(until: message.dueAt) }
-        // What consent says now is not known: the end of a grant is told all the same, data wait.
+        // What consent says now is not known: the end of a grant is sent nevertheless, data wait.
         guard channel == .notices || gate.isOpen else { return .wait(until: now + .milliseconds(500)) }
         return .message(message, endpoint, try rendering.render(db, message))
     }

@@ -66,7 +66,8 @@ actor WebhookDeliveryWorker {
                 pause = Self.afterFault.lowerBound
             } catch {
                 dependencies.logger.error(
-                    "a courier stumbled", metadata: ["endpoint": "\(endpoint)", "error": "\(String(reflecting: type(of: error)))"])
+                    "a webhook delivery worker failed; retrying",
+                    metadata: ["endpoint": "\(endpoint)", "error": "\(String(reflecting: type(of: error)))"])
                 await watcher.wait(atMost: pause)
                 pause = min(pause * 2, Self.afterFault.upperBound)
                 continue
@@ -114,7 +115,7 @@ actor WebhookDeliveryWorker {
                 return .again
             }
             defer { dependencies.permits.giveBack(taken) }
-            // Whoever waited looks again: it may be withdrawn by now, or consent silent.
+            // Whoever waited reads the store again: it may be withdrawn by now, or consent silent.
             guard !taken.hasWaited, recalls == known else { return try await turn(channel, holding: taken) }
             return try await attempt(message, endpoint, rendered, at: taken)
         }
@@ -166,7 +167,7 @@ actor WebhookDeliveryWorker {
         Counter(label: "webhook_attempts_total", dimensions: [("decision", word)]).increment()
         guard decision != .settled else { return }
         dependencies.logger.log(
-            level: word == "again" ? .info : .warning, "a webhook was not taken",
+            level: word == "again" ? .info : .warning, "a webhook was not accepted",
             metadata: [
                 "endpoint": "\(endpoint)", "message": "\(message.id)", "attempt": "\(message.attempts + 1)", "outcome": "\(outcome.text)",
                 "then": "\(word)",

@@ -10,7 +10,7 @@ struct WebhookQueueStore: Sendable {
     static let mostItems = 1000
     /// Subscriptions of one message.
     static let mostFeeds = 500
-    /// An endpoint that hears nothing for so long gets the heads, so that it knows that it has missed nothing.
+    /// An endpoint that is sent nothing for so long gets the heads, so that it knows that it has missed nothing.
     static let heartbeat = Duration.seconds(300)
 
     private static let columns = """

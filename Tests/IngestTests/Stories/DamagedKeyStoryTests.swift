@@ -45,9 +45,9 @@ struct DamagedKeyStoryTests {
         try await withTemporaryFolder { folder in
             let wearers = try await Self.damaged(in: folder, copied: false)
             let stored = try Self.wrapped(of: wearers.ill.person, in: folder)
-            try await IngestHarness.run(in: folder) { house in
-                try await Self.others(house, wearers)
-                try await FastPathTests.hearing(house) { heard in
+            try await IngestHarness.run(in: folder) { harness in
+                try await Self.others(harness, wearers)
+                try await FastPathTests.hearing(harness) { heard in
                     let critical = Sample.pulse(Timestamp.now.milliseconds, 31)
                     let refused = try await harness.post([critical].upload, token: wearers.ill.token)
                     #expect(refused.status == 503 && refused.problem == "unavailable" && refused.headers["retry-after"] == "1")
