@@ -1,6 +1,7 @@
 // The server of one service: its sockets, its routes, its beginning and its end.
 
 import Contracts
+import Glibc
 package import Logging
 import NIOCore
 import NIOHTTP1
@@ -84,7 +85,7 @@ package struct HTTPServer: Service {
 
     /// Returns after a graceful stop, when the last connection has ended.
     package func run() async throws {
-        let listener = try await listen()
+        guard let listener = try await listenWhenFree() else { return }
         listening.set(listener.localAddress?.port ?? port)
         logger.info("listening", metadata: ["host": "\(host)", "port": "\(listener.localAddress?.port ?? port)"])
         let sweeper = Task { [responder, connections] in await responder.state.sweep(connections) }
@@ -99,6 +100,31 @@ package struct HTTPServer: Service {
     /// Threads that read and write sockets: as many as half of the cores, at least one. The store's writer, the bus and the edge
     /// need the others; on two cores one thread spends a tenth less of the processor on an upload than two that share their objects.
     private static let loops = MultiThreadedEventLoopGroup(numberOfThreads: max(1, System.coreCount / 2))
+
+    /// How long a port may be taken before the service ends and is started again.
+    private static let portTimeout = Duration.seconds(60)
+    private static let portPollInterval = Duration.milliseconds(100)
+
+    /// A port that is taken is often another's for a moment, such as of a process that is being replaced. The service's other modules work
+    /// meanwhile: a dispatcher calls without callers of its own.
+    /// - Returns: nil where the service is to stop.
+    private func listenWhenFree() async throws -> (any NIOCore.Channel)? {
+        let end = ContinuousClock.now + Self.portTimeout
+        var isReported = false
+        while true {
+            do {
+                return try await listen()
+            } catch let error as IOError where error.errnoCode == EADDRINUSE && ContinuousClock.now < end {
+                if !isReported {
+                    logger.error("another process listens on the port; binding again until it is free", metadata: ["port": "\(port)"])
+                    isReported = true
+                }
+            }
+            // The kernel tells nobody when a port is free.
+            try? await Task.sleep(for: Self.portPollInterval)
+            if Task.isCancelled || Task.isShuttingDownGracefully { return nil }
+        }
+    }
 
     private func listen() async throws -> any NIOCore.Channel {
         let (responder, connections, limits) = (responder, connections, responder.limits)

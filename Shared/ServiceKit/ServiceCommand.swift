@@ -76,10 +76,10 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
         var configuration = ServiceGroupConfiguration(
             services: parts.map {
                 .init(
-                    service: $0, successTerminationBehavior: .gracefullyShutdownGroup, failureTerminationBehavior: .gracefullyShutdownGroup)
+                    service: EndsWithModule(module: $0, logger: logger), successTerminationBehavior: .gracefullyShutdownGroup, failureTerminationBehavior: .gracefullyShutdownGroup)
             },
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        configuration.maximumGracefulShutdownDuration = .seconds(8)
+        configuration.maximumGracefulShutdownDuration = EndsWithModule.drain
         heartbeat?.started()
         do {
             logger.notice("started")
@@ -104,5 +104,29 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
 
     private func complain(_ text: String) {
         FileHandle.standardError.write(Data((text + "\n").utf8))
+    }
+}
+
+/// Ends the process where this module failed and the others do not end in time: a service without one of its modules still sends heartbeats, so
+/// that nobody would start it again. What was acknowledged is in the store.
+private struct EndsWithModule: Service {
+    /// How long modules may take to end.
+    static let drain = Duration.seconds(8)
+    private static let failedDrain = Duration.seconds(3)
+
+    let module: any Service
+    let logger: Logger
+
+    func run() async throws {
+        do {
+            try await module.run()
+        } catch {
+            Task.detached { [logger] in
+                try? await Task.sleep(for: Self.failedDrain)
+                logger.critical("a module of the service failed, and others did not end: the process ends without them")
+                _exit(70)
+            }
+            throw error
+        }
     }
 }

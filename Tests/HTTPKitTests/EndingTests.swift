@@ -177,3 +177,28 @@ struct DrainTests {
         try await running.value
     }
 }
+
+@Suite("A port that another process listens on")
+struct TakenPortTests {
+    @Test("SOS-28: a service that found its port taken at its start did without callers for ever: it listens once the port is free")
+    func bindsWhenFree() async throws {
+        let other = try Loopback.listening()
+        let log = RecordingLog()
+        let server = makeServer([], port: other.port, logger: log.logger)
+        let running = Task { try await server.run() }
+        try await eventually("the port is found taken") { log.text.contains("another process listens on the port") }
+        close(other.descriptor)
+        #expect(await server.boundPort == other.port)
+        running.cancel()
+        try await running.value
+    }
+
+    @Test("a service that waits for its port ends when it is told to")
+    func endsWhileTaken() async throws {
+        let other = try Loopback.listening()
+        defer { close(other.descriptor) }
+        let running = Task { try await makeServer([], port: other.port).run() }
+        running.cancel()
+        try await running.value
+    }
+}

@@ -24,11 +24,11 @@ func quietLogger() -> Logger {
 }
 
 func makeServer(
-    _ routes: [Route], limits: HTTPLimits = HTTPLimits(), missing: [String] = [], standing: @escaping SessionStanding = { _, _ in true },
-    logger: Logger = quietLogger()
+    _ routes: [Route], port: Int = 0, limits: HTTPLimits = HTTPLimits(), missing: [String] = [],
+    standing: @escaping SessionStanding = { _, _ in true }, logger: Logger = quietLogger()
 ) -> HTTPServer {
     HTTPServer(
-        description, routes: routes, port: 0, limits: limits, edge: EdgeSecret(edgeSecret),
+        description, routes: routes, port: port, limits: limits, edge: EdgeSecret(edgeSecret),
         health: Health(missing: { missing }, metrics: { "figures 1\n" }),
         authenticate: { credentials, access in
             guard credentials.bearer == "good" else { throw Problem.unauthorised }

@@ -331,7 +331,7 @@ struct SupervisorMachineTests {
                 case .finished:
                     #expect(alive.isEmpty && !finished)
                     finished = true
-                case .say: break
+                case .report: break
                 }
             }
         }

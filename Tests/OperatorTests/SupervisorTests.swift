@@ -23,6 +23,13 @@ struct SupervisorTests {
         ) { .ready }
     }
 
+    @Test(
+        "SOS-28, SOS-41: the process that wrote a crashed service's backtrace hung and held its port: none is started unless the operator wants it")
+    func backtraces() {
+        #expect(HeartbeatSocket.environment([:], at: nil)["SWIFT_BACKTRACE"] == "enable=no")
+        #expect(HeartbeatSocket.environment(["SWIFT_BACKTRACE": "enable=yes"], at: nil)["SWIFT_BACKTRACE"] == "enable=yes")
+    }
+
     @Test("SOS-28: a killed part is back at once, its lines carry its name, and a stop ends everything in order")
     func wholeLife() async throws {
         let notes = Notes()

@@ -65,10 +65,12 @@ final class HeartbeatSocket: Sendable {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// The environment by which a child finds it; the variables of a watchdog over this process are not the child's.
+    /// The environment by which a child finds it; the variables of a watchdog over this process are not the child's. Without the operator's
+    /// wish there is no backtrace of a crash: the process that writes it outlives the one that crashed, may hang, and holds its port.
     static func environment(_ inherited: [String: String], at path: String?) -> [String: String] {
         var environment = inherited
         for key in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] { environment[key] = nil }
+        environment["SWIFT_BACKTRACE"] = environment["SWIFT_BACKTRACE"] ?? "enable=no"
         if let path {
             environment["NOTIFY_SOCKET"] = path
             environment["WATCHDOG_USEC"] = String(Int64(SupervisorMachine.Limits.beatBound / .microseconds(1)))
