@@ -212,7 +212,8 @@ enum InventedRecording {
                 continue
             }
             let age = Int.random(in: 0..<3, using: &dice) == 0 ? ages.randomElement(using: &dice) ?? 0 : 0
-            let source = Int.random(in: 0..<6, using: &dice) == 0 ? "b" : ""
+            let isOther = Int.random(in: 0..<6, using: &dice) == 0
+            let source = isOther ? Bool.random(using: &others) ? "b" : "manual" : ""
             let cells = columns.map { column -> String in
                 // No metric has two values at one time: ingest drops repetitions.
                 let isNew = taken.insert("\(column.name) \(now.milliseconds - age)").inserted

@@ -34,6 +34,9 @@ final class KnownDevice: Sendable {
         (subject, stream) = (row.person.description, StreamFamily.samplesStream(of: row.person))
     }
 
+    /// As facts about what it delivers say it.
+    var publishedIntervalMs: Int64? { origin.isDevice ? intervalMs : SamplesRecorded.typedIntervalMs }
+
     /// Whether its right to deliver is over, though the upload began before.
     var isEnded: Bool { pulse.isEnded }
 }

@@ -143,7 +143,7 @@ final class FastPath: Sendable {
             EventRelay.Committed(header: header) {
                 SamplesRecordedWriter.render(
                     device: device.device, receivedAt: arrival.receivedAt, firstTriedAt: arrival.firstTriedAt,
-                    intervalMs: device.intervalMs, samples: samples)
+                    intervalMs: device.publishedIntervalMs, samples: samples)
             })
     }
 }

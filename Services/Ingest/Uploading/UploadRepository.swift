@@ -218,7 +218,7 @@ final class UploadRepository: Sendable {
         let ids = sealed.map { _ in memory.nextChunk() }
         let record = UploadRecord(
             device: upload.device.device, receivedAt: upload.receivedAt, firstTriedAt: upload.firstTriedAt,
-            intervalMs: upload.device.intervalMs, chunks: ids, runs: plan.runs)
+            intervalMs: upload.device.publishedIntervalMs, chunks: ids, runs: plan.runs)
         let sequence = try appending.append(
             db, stream: upload.device.stream, type: SamplesRecorded.type, subject: upload.device.person,
             at: upload.receivedAt, trace: upload.trace, body: record.encoded())

@@ -258,7 +258,7 @@ final class Uploads: Sendable {
         of plan: UploadPlan, _ device: KnownDevice, receivedAt: Timestamp, firstTriedAt: Timestamp?
     ) -> [UInt8] {
         SamplesRecordedWriter.render(
-            device: device.device, receivedAt: receivedAt, firstTriedAt: firstTriedAt, intervalMs: device.intervalMs,
+            device: device.device, receivedAt: receivedAt, firstTriedAt: firstTriedAt, intervalMs: device.publishedIntervalMs,
             samples: plan.inOrder)
     }
 

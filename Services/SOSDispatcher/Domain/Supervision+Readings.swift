@@ -206,7 +206,8 @@ extension Supervision {
 
 extension Supervision.Source {
     fileprivate var lastHeard: Timestamp {
-        signals.values.map(\.last).max() ?? Timestamp(milliseconds: .min)
+        // What is typed in has no signal.
+        (signals.values.map(\.last) + latest.values.map(\.received)).max() ?? Timestamp(milliseconds: .min)
     }
 
     /// Makes the entry its metric's latest value, unless it is older and harmless.

@@ -43,6 +43,8 @@ extension Supervision {
 
     /// Signs of life: whatever had fallen silent returns.
     mutating func heard(_ counting: [Sample], in upload: Upload, _ thresholds: Thresholds) -> [SupervisionAction] {
+        // Who types in a value does not show that the watch is heard, and would hide that it is not.
+        guard !upload.isTyped else { return [] }
         let declared = upload.declaredInterval?.wholeMilliseconds ?? 0
         let known = Set(state.sources.values.flatMap(\.signals.keys))
         var source = state.sources[upload.source] ?? Source()

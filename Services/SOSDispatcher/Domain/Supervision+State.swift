@@ -186,6 +186,8 @@ extension Supervision {
         var receivedAt: Timestamp
         /// The device.
         var source = ""
+        /// Whether a person typed it in or imported it: it is judged, and says nothing of whether a device is heard (SOS-34).
+        var isTyped = false
         var declaredInterval: Duration?
         /// When the device first tried to send it, by its own clock; nil where it does not say.
         var firstTriedAt: Timestamp?

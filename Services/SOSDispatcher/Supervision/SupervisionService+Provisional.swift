@@ -65,7 +65,8 @@ extension SupervisionService {
     func upload(_ recorded: SamplesRecorded, at received: Timestamp?) -> Supervision.Upload {
         Supervision.Upload(
             at: received ?? clock.steady(fromWall: recorded.receivedAt), receivedAt: recorded.receivedAt, source: "\(recorded.device)",
-            declaredInterval: recorded.intervalMs.map { .milliseconds($0) }, firstTriedAt: recorded.firstTriedAt, entries: recorded.samples)
+            isTyped: recorded.isTyped, declaredInterval: recorded.intervalMs.map { .milliseconds($0) },
+            firstTriedAt: recorded.firstTriedAt, entries: recorded.samples)
     }
 }
 

@@ -55,7 +55,7 @@ package struct SamplesRecorded: Codable, Sendable {
     /// When the device first tried to send this, where its upload said so: by the device's clock, never after `receivedAt` and at most
     /// 12 h before. What a person waited in truth counts from here (SOS-41); no deadline does, since that clock may be wrong.
     package var firstTriedAt: Timestamp?
-    /// How often the device said it measures, in ms; decides when silence is a signal loss (SOS-25).
+    /// How often the device said it measures, in ms; decides when silence is a signal loss (SOS-25). 0 for what is typed in or imported.
     package var intervalMs: Int64?
     /// At least one, in the order of the upload, without those that were duplicates or refused.
     package var samples: [Sample]
@@ -64,4 +64,10 @@ package struct SamplesRecorded: Codable, Sendable {
         (self.device, self.receivedAt, self.firstTriedAt) = (device, receivedAt, firstTriedAt)
         (self.intervalMs, self.samples) = (intervalMs, samples)
     }
+
+    /// The interval of what no device measures: somebody decides each time, so that nothing follows from when the next one comes (SOS-34).
+    package static let typedIntervalMs: Int64 = 0
+
+    /// Whether a person brought it, and no device.
+    package var isTyped: Bool { intervalMs == Self.typedIntervalMs }
 }

@@ -64,6 +64,28 @@ import Testing
         #expect(registry.device(withToken: "one")?.intervalMs == 250)
     }
 
+    @Test("SOS-34, ING-03: what is typed in or imported is published as measured by no device; a device without an interval is not")
+    func typedInterval() throws {
+        let origins: [DeviceOrigin] = [.enrolled, .paired, .manual, .imported]
+        let rows = origins.enumerated().map { index, origin in
+            DeviceRow(
+                number: Int64(index + 1), device: .random(), person: person, personNumber: 7,
+                tokenLookup: lookupKey.lookup("token \(index)"), intervalMs: nil, isActive: true, kind: .manual, origin: origin,
+                measures: MetricSet([.heartRate]), tracking: .rest, condition: DeviceCondition(), addedAt: Timestamp(milliseconds: 1))
+        }
+        let registry = registry(rows)
+        let published = try rows.map { row in try #require(registry.device(number: row.number)).publishedIntervalMs }
+        #expect(published == [nil, nil, 0, 0])
+        // A replay says the same.
+        let records = try published.map { interval in
+            let record = UploadRecord(device: .random(), receivedAt: Timestamp(milliseconds: 1), intervalMs: interval, chunks: [1], runs: [])
+            return try UploadRecord(decoding: record.encoded()).intervalMs
+        }
+        #expect(records == published)
+        let facts = published.map { SamplesRecorded(device: .random(), receivedAt: .now, intervalMs: $0, samples: []) }
+        #expect(facts.map(\.isTyped) == [false, false, true, true])
+    }
+
     @Test("ACC-26, SOS-34: a parameter is missed once its device was not heard for 30 s and three intervals; in a charger at once")
     func missed() throws {
         func row(_ number: Int64, _ token: String, _ tracks: [Metric], charging: Bool? = nil) -> DeviceRow {

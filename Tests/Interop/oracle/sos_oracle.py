@@ -49,6 +49,7 @@ LIVE, REMEMBERED = 10_000, 8
 AVERAGED, OPENINGS, WITHIN = 30_000, 3, 60_000
 
 IDLE = ("MONITORING", "SUSPENDED")
+TYPED = "manual"                                # the source of what no device measured
 ASKING = ("ALERTED", "CONFIRMED", "ASKED AGAIN")
 CALLED = ("DISPATCHING", "DISPATCHED")
 
@@ -667,7 +668,7 @@ class Machine:
 
     def hear(self, counting, t, interval, source):
         watched = [metric for metric, *_ in counting if self.is_watched(metric)]
-        if not watched:
+        if not watched or source == TYPED:
             return
         before = self.names()
         for metric, _, measured, _ in counting:

@@ -46,6 +46,45 @@ struct SilenceTests {
         #expect(story.list.last == "21610.000 signal-returned heart-rate")
     }
 
+    @Test("SOS-34, SOS-25: two heart rates typed in 100 s apart do not hide that a watch of 1 s stopped: it is noticed after 30 s")
+    func typedIn() {
+        var story = SupervisionStory()
+        for second in stride(from: 1.0, through: 200, by: 1) {
+            story.upload(second, [Sample(type: .heartRate, at: SupervisionStory.at(second), value: 80)], interval: .seconds(1))
+            if second == 99 || second == 199 { story.typed(second + 0.5, 72) }
+        }
+        #expect(story.machine.deadlines == [.metric(.heartRate): SupervisionStory.at(230)])
+        story.pass(230)
+        #expect(story.list == ["230.000 signal-lost heart-rate"])
+        #expect(story.machine.state.standing == .signalLost)
+        story.typed(240, 72)
+        story.pass(531)
+        #expect(story.list == ["230.000 signal-lost heart-rate", "530.000 silence-contacts -"], "a further one brings nothing back")
+        #expect(story.machine.state.standing == .signalLost)
+    }
+
+    @Test("SOS-34, SOS-25: a heart rate typed in after joining does not stand for the watch that never delivered")
+    func typedWhileJoining() {
+        var story = SupervisionStory()
+        story.typed(10, 72)
+        #expect(story.machine.state.signals(by: story.machine.rules).map(\.standing).allSatisfy { $0 == .neverSeen })
+        story.pass(30)
+        #expect(story.list == ["30.000 signal-lost -"])
+        #expect(story.machine.state.standing == .signalLost)
+    }
+
+    @Test("SOS-34, SOS-05: a critical heart rate that is typed in is called for, also where nothing else is heard")
+    func typedAndCritical() {
+        var story = SupervisionStory()
+        story.pass(40)
+        story.typed(50, 30)
+        story.pass(53.5)
+        #expect(
+            story.list == [
+                "30.000 signal-lost -", "50.000 opened heart-rate", "53.000 confirmed heart-rate", "53.500 dispatched heart-rate",
+            ])
+    }
+
     @Test("SOS-25: data that return before the contacts are told spare them")
     func spared() {
         var story = SupervisionStory()

@@ -32,15 +32,22 @@ struct SupervisionStory {
 
     /// `received` is the time by ingest's own clock, where that one was set.
     mutating func upload(
-        _ seconds: Double, received: Double? = nil, _ entries: [Sample], interval: Duration? = nil, source: String = ""
+        _ seconds: Double, received: Double? = nil, _ entries: [Sample], interval: Duration? = nil, source: String = "",
+        isTyped: Bool = false
     ) {
         let upload = Supervision.Upload(
-            at: Self.at(seconds), receivedAt: Self.at(received ?? seconds), source: source, declaredInterval: interval, entries: entries)
+            at: Self.at(seconds), receivedAt: Self.at(received ?? seconds), source: source, isTyped: isTyped,
+            declaredInterval: interval, entries: entries)
         actions += machine.uploaded(upload)
     }
 
     mutating func heart(_ seconds: Double, _ value: Double, source: String = "") {
         upload(seconds, [Sample(type: .heartRate, at: Self.at(seconds), value: value)], source: source)
+    }
+
+    /// What the person types in, as the source that stands for it.
+    mutating func typed(_ seconds: Double, _ value: Double) {
+        upload(seconds, [Sample(type: .heartRate, at: Self.at(seconds), value: value)], source: "manual", isTyped: true)
     }
 
     /// A batch of heart rates, one each second up to `seconds`.
