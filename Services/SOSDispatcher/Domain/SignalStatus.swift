@@ -23,7 +23,10 @@ extension Supervision.State {
     }
 
     /// Whether an emergency could be seen: supervision is not paused, and something with a bound is heard.
-    func isProtected(by rules: SupervisionRules) -> Bool {
+    /// - Parameter missing: what no active device of the person has; nil where ingest does not say. What was heard of a device a moment
+    ///   before it was removed protects nobody.
+    func isProtected(by rules: SupervisionRules, missing: [NeededAbility]?) -> Bool {
+        guard missing?.contains(.vitalParameter) != true else { return false }
         guard stage != .off, stage != .paused, stage != .suspended, monitoringPaused != true else { return false }
         return signals(by: rules).contains { $0.standing == .watched || $0.standing == .onDemand }
     }

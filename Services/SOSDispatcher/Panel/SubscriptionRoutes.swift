@@ -156,7 +156,7 @@ struct SubscriptionRoutes: Sendable {
             pausedSince: since?.rfc3339, nextReminder: next?.rfc3339,
             warning: isPaused ? SubscriptionClauses.pauseWarning(language, reminderHours: "\(hours)") : nil,
             emergencyRuns: Supervision(rules: panel.supervision.rules, state: state).emergencyRuns,
-            isProtected: state.subscribed && state.isProtected(by: panel.supervision.rules),
+            isProtected: state.subscribed && state.isProtected(by: panel.supervision.rules, missing: missing),
             signals: state.subscribed
                 ? state.signals(by: panel.supervision.rules).map {
                     .init(parameter: "\($0.parameter)", state: $0.standing.rawValue, since: $0.since?.rfc3339)

@@ -78,7 +78,8 @@ import Testing
         #expect(published == [nil, nil, 0, 0])
         // A replay says the same.
         let records = try published.map { interval in
-            let record = UploadRecord(device: .random(), receivedAt: Timestamp(milliseconds: 1), intervalMs: interval, chunks: [1], runs: [])
+            let record = UploadRecord(
+                device: .random(), receivedAt: Timestamp(milliseconds: 1), intervalMs: interval, chunks: [1], runs: [])
             return try UploadRecord(decoding: record.encoded()).intervalMs
         }
         #expect(records == published)

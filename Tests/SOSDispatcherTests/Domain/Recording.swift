@@ -149,7 +149,8 @@ private struct RecordingDrive {
             took(
                 machine.uploaded(
                     Supervision.Upload(
-                        at: time, receivedAt: time, source: source, isTyped: source == "manual", declaredInterval: terms.declaredInterval, entries: samples)))
+                        at: time, receivedAt: time, source: source, isTyped: source == "manual",
+                        declaredInterval: terms.declaredInterval, entries: samples)))
         case .said("subscribe"): took(machine.subscribed(own: terms.own, declaredInterval: terms.declaredInterval, at: time))
         case .said("unsubscribe"): took(machine.unsubscribed(at: time))
         case .said("pause"): took(machine.paused(at: time).actions)

@@ -85,6 +85,19 @@ struct SilenceTests {
             ])
     }
 
+    @Test("SOS-34: whose only device was removed is not protected from that moment on, though it was heard a second ago")
+    func deviceRemoved() {
+        var story = SupervisionStory()
+        story.heart(10, 80)
+        story.pass(11)
+        let (state, rules) = (story.machine.state, story.machine.rules)
+        let ofNoDevice = NeededAbility.missing(in: []) { Thresholds(own: [:], rules: rules).watches($0) }
+        #expect(!state.isProtected(by: rules, missing: ofNoDevice))
+        #expect(state.isProtected(by: rules, missing: [.positionSource]), "the watch is there, and the place is not known")
+        #expect(state.isProtected(by: rules, missing: []))
+        #expect(state.isProtected(by: rules, missing: nil), "ingest does not say")
+    }
+
     @Test("SOS-25: data that return before the contacts are told spare them")
     func spared() {
         var story = SupervisionStory()
