@@ -72,6 +72,7 @@ struct CompactFormTests {
         subscriber.supervision.falls = Supervision.FallWatch(callsAmbulance: false, pausedUntil: time(500))
         subscriber.supervision.impact = Supervision.Impact(measured: time(1), at: time(2), source: "dev_1")
         (subscriber.supervision.joiningDue, subscriber.supervision.joiningLost) = (time(9), false)
+        (subscriber.supervision.joins, subscriber.joinedAt) = (2, time(-6))
         subscriber.supervision.silences = [.bloodPressure: Supervision.Silence(since: time(8), isSaid: true)]
         subscriber.supervision.sounded = [.bloodPressure: time(8)]
         subscriber.supervision.contactsDue = time(10)

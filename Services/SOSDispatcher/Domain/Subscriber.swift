@@ -18,6 +18,8 @@ struct Subscriber: Hashable, Codable, Sendable {
     var fit: PersonalFit? { didSet { setSupervision() } }
     /// When the person paused supervision; nil while it is not paused.
     var pausedSince: Timestamp?
+    /// When the person subscribed or resumed, by the clock of the dispatcher that was told: the other has it from there.
+    var joinedAt: Timestamp?
     /// How well the emergency service that was called knows where the person is; nil where none was, or it need not know any more.
     var placeTold: PlaceKnowledge?
 

@@ -34,6 +34,7 @@ extension Supervision.State: Decodable {
         impact = try values.decodeIfPresent(Supervision.Impact.self, forKey: .impact)
         joiningDue = try values.decodeIfPresent(Timestamp.self, forKey: .joiningDue)
         joiningLost = try values.decodeIfPresent(Bool.self, forKey: .joiningLost)
+        joins = try values.decodeIfPresent(Int.self, forKey: .joins)
         silences = try values.decodeIfPresent([Parameter: Supervision.Silence].self, forKey: .silences)
         sounded = try values.decodeIfPresent([Parameter: Timestamp].self, forKey: .sounded)
         contactsDue = try values.decodeIfPresent(Timestamp.self, forKey: .contactsDue)

@@ -221,6 +221,7 @@ extension Supervision {
         (state.silences, state.joiningLost) = (nil, nil)
         (state.contactsDue, state.contactsTold) = (nil, nil)
         state.joiningDue = state.now + rules.silenceLimit(interval: declaredInterval)
+        state.joins = (state.joins ?? 0) + 1
         if state.stage == .suspended { state.stage = .monitoring }
     }
 

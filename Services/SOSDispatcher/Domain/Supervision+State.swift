@@ -47,6 +47,8 @@ extension Supervision {
         var joiningDue: Timestamp?
         /// Whether nothing was heard since joining and the person was warned of it; nil is false.
         var joiningLost: Bool?
+        /// How often supervision has begun to listen anew; nil is never. Both dispatchers count alike, whatever each one's clock says.
+        var joins: Int?
         /// Signals that have fallen silent.
         var silences: [Parameter: Silence]?
         /// When a warning of a signal last sounded.
@@ -76,8 +78,8 @@ extension Supervision {
 
         enum CodingKeys: String, CodingKey {
             case stage, subscribed, own, personal, shaking, falls, seizure, sources, episode, mutes, doubt, fall, late, impact
-            case joiningDue, joiningLost, silences, sounded, contactsDue, contactsTold, lastHeard, help, answered, reports, charging
-            case monitoringPaused, wallOffset, now
+            case joiningDue, joiningLost, joins, silences, sounded, contactsDue, contactsTold, lastHeard, help, answered, reports
+            case charging, monitoringPaused, wallOffset, now
         }
 
         init() {}

@@ -60,13 +60,16 @@ struct SupervisionEvent: Hashable, Sendable {
     var episode: Episode?
     /// By the wall clock: people read it.
     var at: Timestamp
-    /// Of a silence, the last sign of life; of shaking, when it was felt; nil where that is not known, and for emergencies.
+    /// Of a silence, the last sign of life, or when the person joined where there was none since; of shaking, when it was felt; nil where
+    /// that is not known, and for emergencies.
     var since: Timestamp?
 
     /// What became worse, of `gotWorse`.
     var worse: Worse?
     /// Of a signal that fell silent while others are heard; nil where nothing is.
     var signal: Parameter?
+    /// Of a silence since joining, which joining it was.
+    var joining: Int?
     /// Whether a warning of silence sounds.
     var sounds = true
 
@@ -75,7 +78,17 @@ struct SupervisionEvent: Hashable, Sendable {
 
     /// The same whenever the same thing is told again: whatever is sent because of it is named after it.
     var name: String {
-        "\(person)|\(kind.rawValue)\(signal.map { ".\($0)" } ?? "")|\(emergency.map { "\($0)" } ?? String((since ?? at).milliseconds))"
+        let occasion = emergency.map { "\($0)" } ?? String((since ?? at).milliseconds) + (joining.map { ".\($0)" } ?? "")
+        return "\(person)|\(kind.rawValue)\(signal.map { ".\($0)" } ?? "")|\(occasion)"
+    }
+
+    /// Each dispatcher notices by itself, some milliseconds apart, that nothing was heard since joining. Named after the joining, which
+    /// they share, it is one silence with one warning (SOS-34).
+    mutating func noteJoining(of subscriber: Subscriber) {
+        guard kind == .signalLost || kind == .silenceContacts, since == nil, subscriber.supervision.joiningLost == true,
+            let joinedAt = subscriber.joinedAt
+        else { return }
+        (since, joining) = (joinedAt, subscriber.supervision.joins)
     }
 }
 

@@ -296,6 +296,7 @@ extension SupervisionService {
             (event.emergency, event.episode, event.sounds) = (asked, action.question, action.sounds)
             // Where nothing at all is heard the warning names no parameter.
             if case .signalLost(let signal) = action.kind, machine.state.stage != .suspended { event.signal = signal }
+            event.noteJoining(of: watched.subscriber)
             tell(event, watched.subscriber, &effects)
             changes.audit.append(
                 AuditNote(
@@ -448,8 +449,18 @@ extension SupervisionService {
         let write = try further(watched.subscriber)
         amend(&watched.subscriber)
         people[person] = watched
+        let joins = watched.subscriber.supervision.joins
         change(person, &effects) { $0.subscribed(own: own, declaredInterval: interval, at: clock.now) }
+        noteJoining(of: person, after: joins)
         try await finish(effects, of: person, "subscribed", write)
+    }
+
+    /// - Parameter before: how often supervision had begun to listen before what the person has just said.
+    private func noteJoining(of person: PersonID, after before: Int?) {
+        guard var watched = people[person], watched.subscriber.supervision.joins != before else { return }
+        watched.subscriber.joinedAt = .now
+        people[person] = watched
+        changes.put(watched, of: person)
     }
 
     /// - Throws: `notFound`.
@@ -471,12 +482,14 @@ extension SupervisionService {
         let write = try further(subscribed(person))
         var effects = Effects()
         var refusal: Failure?
+        let joins = people[person]?.subscriber.supervision.joins
         change(person, &effects) { machine in
             let outcome = isPaused ? machine.paused(at: clock.now) : machine.resumed(declaredInterval: interval, at: clock.now)
             refusal = outcome.refusal
             return outcome.actions
         }
         if refusal == nil { notePause(of: person, isPaused) }
+        noteJoining(of: person, after: joins)
         try await finish(effects, of: person, isPaused ? "paused" : "resumed", write, refusal)
     }
 

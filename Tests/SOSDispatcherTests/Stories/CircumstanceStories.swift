@@ -69,6 +69,39 @@ struct CircumstanceStories {
         }
     }
 
+    @Test("SOS-34, SOS-25: a device that delivers nothing after joining was warned of twice, by each dispatcher under a name of its own")
+    func oneWarningOfTwo() async throws {
+        try await Stage.play { stage in
+            let settings = ["TRACKME_SOS_SIGNAL_LOST_S": "5", "TRACKME_SOS_SILENCE_CONTACTS_S": "5"]
+            let dispatchers = try await [stage.start(settings), stage.start(settings, role: .second)]
+            let listeners = dispatchers.map { _ in Listener() }
+            for (dispatcher, listener) in zip(dispatchers, listeners) { dispatcher.parts.supervision.events.add(listener) }
+            @Sendable func names(_ kind: SupervisionEvent.Kind) -> [[String]] {
+                listeners.map { $0.all.filter { $0.kind == kind }.map(\.name) }
+            }
+            let person = PersonID.random()
+            try await stage.subscribe(person)
+            try await eventually(
+                "both would tell the contacts", within: .seconds(60),
+                isTrue: { names(.silenceContacts).allSatisfy { $0.count == 1 } })
+            #expect(names(.signalLost)[0].count == 1 && names(.signalLost)[0] == names(.signalLost)[1])
+            #expect(names(.silenceContacts)[0] == names(.silenceContacts)[1])
+
+            // Whoever resumes and is silent again is told again, by whichever dispatcher it was resumed at.
+            let second = dispatchers[1].parts.supervision
+            for isPaused in [true, false] {
+                try await second.pause(person, isPaused, interval: nil) { _ in nil }
+                try await eventually(
+                    "the first has heard of it",
+                    isTrue: { await (dispatchers[0].parts.supervision.status(of: person).standing == "paused") == isPaused })
+            }
+            try await eventually(
+                "both warn again", within: .seconds(60), isTrue: { names(.signalLost).allSatisfy { $0.count == 2 } })
+            #expect(Set(names(.signalLost)[0]).count == 2 && names(.signalLost)[0] == names(.signalLost)[1])
+            for dispatcher in dispatchers.reversed() { await dispatcher.stop() }
+        }
+    }
+
     @Test("SOS-25: while ingest itself is silent the person is warned, but no contact hears of a silence that is not the person's")
     func ingestSilent() async throws {
         try await Stage.play { stage in
