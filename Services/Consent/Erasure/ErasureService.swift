@@ -96,11 +96,13 @@ struct ErasureService: Sendable {
         _ scope: ErasureScope, _ person: PersonID, _ account: AccountRow, _ begun: LogInTry, at now: Timestamp, trace: String
     ) async throws -> OrderedErasure {
         let order = PersonErased(erasure: .random(), person: person, scope: scope, orderedAt: now)
-        let contact = try dependencies.vault.contact(account)
+        let contact = try contact(of: account)
         let capability = Base64URL.encode(Random.bytes(32))
         let sealed = try secrets.seal(ErasureContact(email: contact.email.text, language: contact.language), of: order.erasure)
         try await store.write { [self] db in
             guard try table.running(db, of: person, scope: scope) == nil else { throw Problem.erasureUnderWay }
+            // An order that came in between may be carried out already.
+            guard try accounts.find(db, person: person) != nil else { throw Problem.unauthorised }
             try dependencies.logIns.succeeded(db, begun)
             try table.add(db, order, capability: secrets.lookup(capability), contact: sealed)
             try follower.add(db, order)
@@ -118,6 +120,15 @@ struct ErasureService: Sendable {
         }
         logger.notice("an erasure is ordered", metadata: ["erasure": "\(order.erasure)", "scope": "\(scope.rawValue)"])
         return OrderedErasure(order: order, capability: capability)
+    }
+
+    /// - Throws: `erasure-under-way` where another order about the account has destroyed the person's key since it was read.
+    private func contact(of account: AccountRow) throws -> AccountContact {
+        do {
+            return try dependencies.vault.contact(account)
+        } catch is KeyDestroyed {
+            throw Problem.erasureUnderWay
+        }
     }
 
     /// To nobody's inbox: it must outlive the person's data.
