@@ -303,6 +303,41 @@ struct FollowerTests {
         }
     }
 
+    @Test(
+        "SHR-16: with the disk full what was known before a withdrawal passed for fresh for 5 s more: it is very old until the fact is stored",
+        arguments: StreamUnderTest.all)
+    func fullDisk(streams: StreamUnderTest) async throws {
+        try await withTemporaryFolder { folder in
+            try makeKeys(in: folder)
+            let speaker = try await Speaker(over: streams, in: folder)
+            let runtime = try streams.runtime(.ingest, folder, nil)
+            let store = try runtime.openStore(applicationID: 2, migrations: Self.hearing)
+            try await store.write { try $0.execute(sql: "CREATE TABLE bulk (bytes BLOB NOT NULL) STRICT") }
+            let memory = Memory()
+            let follower = Follower(
+                family: Self.family, on: runtime, store: store,
+                // More than what is free in the file.
+                apply: { db, _ in try db.execute(sql: "INSERT INTO bulk VALUES (zeroblob(262144))") }, snapshot: .adding { _, _ in },
+                after: { events in memory.numbers.withLock { $0 += events.map { Int($0.header.sequence) } } })
+            let running = Task { try await follower.run() }
+            try await eventually("it follows") { follower.silentFor < .seconds(1) }
+            try await store.write { db in
+                let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+                try db.execute(sql: "PRAGMA max_page_count = \(pages + 2)")
+            }
+            try await speaker.say(1)
+            try await eventually("nothing can be relied on") { follower.silentFor > .seconds(1_000_000) }
+            #expect(memory.all.isEmpty)
+            try await eventually("there is room") { try? await store.write { try $0.execute(sql: "PRAGMA max_page_count = 100000") } }
+            try await eventually("it is stored and fresh again") { memory.all == [1] && follower.silentFor < .seconds(1) }
+            running.cancel()
+            _ = try? await running.value
+            await runtime.bus.shutdown()
+            await store.close()
+            await speaker.stop()
+        }
+    }
+
     @Test("facts that are stored sealed are not readable in the file and are replayed as they were said", arguments: StreamUnderTest.all)
     func sealed(streams: StreamUnderTest) async throws {
         try await withTemporaryFolder { folder in

@@ -15,7 +15,12 @@ package final class StreamFreshness: Sendable {
         current.withLock { $0 = now }
     }
 
-    /// How long ago that was; nil where it never was yet.
+    /// Something that was said could not be kept: what is known has no age until the consumer is up to date again.
+    package func forget() {
+        current.withLock { $0 = nil }
+    }
+
+    /// How long ago that was; nil where it never was yet, and since `forget`.
     package var age: Duration? {
         current.withLock { $0 }.map { ContinuousClock.now - $0 }
     }

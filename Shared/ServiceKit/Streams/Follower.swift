@@ -11,7 +11,8 @@ import Synchronization
 /// Applies each fact of one family exactly once, whatever is killed when. A service follows a family with one follower; run it as a
 /// `Background` part. Its store needs `ConsumerPositions.create`.
 ///
-/// Whatever goes wrong is tried again each second and lets `silentFor` grow: a part of the service that others need is not ended by it.
+/// Whatever goes wrong is tried again each second: a part of the service that others need is not ended by it. Meanwhile `silentFor` grows;
+/// where something that was said could not be stored, it is very long at once.
 package final class Follower: Sendable {
     private let family: StreamFamily
     private let runtime: Runtime
@@ -43,8 +44,8 @@ package final class Follower: Sendable {
         (self.apply, self.snapshot, self.passedOver, self.after) = (apply, snapshot, passedOver, after)
     }
 
-    /// How long ago everything that the other service had said was known here; very long where it never was. What privacy rests on
-    /// is denied when this is too long.
+    /// How long ago everything that the other service had said was known here; very long where it never was, and from a fact that cannot
+    /// be stored until it is. What privacy rests on is denied when this is too long.
     package var silentFor: Duration {
         freshness.age ?? .seconds(Int64(Int32.max))
     }
@@ -85,24 +86,38 @@ package final class Follower: Sendable {
         try await consumer.run(from: known) { [self] events, next in
             let living = events.filter { $0.header.type != StreamHeader.erased }
             let begun = placed.withLock { placed in next.map(\.stream).filter { !placed.contains($0) } }
-            try await store.write { [positions, apply, passedOver] db in
-                for stream in begun { try passedOver(db, stream) }
-                for event in living { try apply(db, event) }
-                try positions.save(db, next)
+            try await keeping {
+                try await store.write { [positions, apply, passedOver] db in
+                    for stream in begun { try passedOver(db, stream) }
+                    for event in living { try apply(db, event) }
+                    try positions.save(db, next)
+                }
             }
             placed.withLock { $0.formUnion(begun) }
             if !living.isEmpty { await after(living) }
         } restart: { [self] page in
             guard let taking else { return }
-            try await taking.take(page)
+            try await keeping { try await taking.take(page) }
             guard let next = page.next else { return }
-            try await taking.finish(page.stream)
-            try await store.write { [positions] db in try positions.save(db, [next]) }
+            try await keeping {
+                try await taking.finish(page.stream)
+                try await store.write { [positions] db in try positions.save(db, [next]) }
+            }
             placed.withLock { _ = $0.insert(page.stream) }
             await after([])
             try await taking.clear(page.stream)
         } passedOver: { [self] stream, _ in
             try await store.write { [passedOver] db in try passedOver(db, stream) }
+        }
+    }
+
+    /// On a full disk the heartbeats before a withdrawal would let it pass for unsaid until they have grown old.
+    private func keeping(_ work: () async throws -> Void) async throws {
+        do {
+            try await work()
+        } catch {
+            freshness.forget()
+            throw error
         }
     }
 }
