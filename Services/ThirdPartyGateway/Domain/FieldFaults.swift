@@ -122,6 +122,10 @@ extension WebhookAddress.Fault {
                 italian: "non può contenere nome utente o password; i messaggi sono invece firmati")
         case .fragment:
             FieldFault("url-with-fragment", english: "must not have a fragment (#…)", italian: "non può avere un frammento (#…)")
+        case .port:
+            FieldFault(
+                "url-port-not-possible", english: "must have a port from 1 to 65535, or none",
+                italian: "deve avere una porta da 1 a 65535, o nessuna")
         case .privateName:
             FieldFault(
                 "url-private", english: "leads to a private network; it must be reachable from the Internet",

@@ -17,7 +17,7 @@ struct WebhookAddress: Hashable, Sendable {
     let isPrivateName: Bool
 
     enum Fault: Error, Hashable, CaseIterable {
-        case form, scheme, plainToPublic, credentials, fragment, privateName
+        case form, scheme, plainToPublic, credentials, fragment, port, privateName
     }
 
     /// - Parameter allowsPrivate: by the operator's word, for tests and suites of one house: http and private names too.
@@ -29,6 +29,7 @@ struct WebhookAddress: Hashable, Sendable {
         guard scheme == "https" || scheme == "http" && allowsPrivate else { throw .scheme }
         guard parts.user == nil, parts.password == nil else { throw .credentials }
         guard parts.fragment == nil else { throw .fragment }
+        guard Self.hasPossiblePort(text) else { throw .port }
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
         while host.hasSuffix(".") { host.removeLast() }
         guard !host.isEmpty else { throw .form }
@@ -36,5 +37,13 @@ struct WebhookAddress: Hashable, Sendable {
             Self.privateSuffixes.contains { host == $0 || host.hasSuffix("." + $0) } || !(host.contains(".") || host.contains(":"))
         if !allowsPrivate, isPrivateName { throw .privateName }
         (self.text, self.host, isPlain) = (text, host, scheme == "http")
+    }
+
+    /// Of an address without credentials and fragment. One that is too long for a number is told apart from none.
+    private static func hasPossiblePort(_ text: String) -> Bool {
+        let authority = text.drop(while: { $0 != "/" }).dropFirst(2).prefix(while: { $0 != "/" && $0 != "?" })
+        guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else { return true }
+        let port = authority[colon...].dropFirst()
+        return port.isEmpty || UInt16(port).map { $0 > 0 } ?? false
     }
 }

@@ -124,8 +124,17 @@ struct EndpointGuardTests {
     }
 
     @Test(
+        "an endpoint whose port cannot be, as 70000 or 0, was registered: it is refused, and the code says why",
+        arguments: ["example.org:70000/", "example.org:0/hook", "example.org:65536", "example.org:65536?a", "[2606:4700::1111]:99999/"])
+    func impossiblePort(_ place: String) {
+        #expect(throws: WebhookAddress.Fault.port) { _ = try WebhookAddress("https://" + place, allowsPrivate: false) }
+        #expect(throws: Problem.self) { _ = try EndpointGuard(allowsPrivate: false).check("https://" + place) }
+    }
+
+    @Test(
         "addresses of the public Internet are taken as they are",
         arguments: [
+            "https://example.org:65535", "https://example.org:1?a=b:0", "https://[2606:4700::1111]:443/a:0",
             "https://example.org/hook", "https://hooks.example.org:8443/a/b?c=d@e", "https://8.8.8.8/x", "https://[2606:4700::1111]/x",
             "HTTPS://Example.org/",
         ])
