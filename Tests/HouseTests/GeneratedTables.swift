@@ -15,7 +15,7 @@ enum GeneratedTables {
     static func renewed(_ text: String, at path: String) -> String {
         let root = path.split(separator: "/").dropFirst().map { _ in "../" }.joined()
         var result = text
-        for match in text.matches(of: "^<!-- generated: (\\w+)(?: ([^ ]+))? -->\\n[\\s\\S]*?<!-- end -->") {
+        for match in text.matches(of: "^<!-- generated: ([\\w-]+)(?: ([^ ]+))? -->\\n[\\s\\S]*?<!-- end -->") {
             let head = "<!-- generated: \(match[1])\(match[2].isEmpty ? "" : " " + match[2]) -->\n"
             result = result.replacingOccurrences(of: match[0], with: head + table(match[1], match[2], root: root) + "<!-- end -->")
         }

@@ -35,7 +35,10 @@ struct PromptBody: Codable, Sendable, Documented {
         ),
         .required("trigger", .oneOf(Trigger.Kind.allCases.map(\.rawValue)), "What the alert came from."),
         .required("t0", .time, "When the first critical value, or the call for help, was received."),
-        .optional("callAt", .time, "When the call goes out; absent where nobody is called unasked."),
+        .optional(
+            "callAt", .time,
+            "When the call goes out; absent where nobody is called unasked. From `calling` on nothing is counted down and it is `t0`: when the call went out is `dispatchedAt`."
+        ),
         .required("abortUntil", .time, "Until when the button that calls it off is to be prominent."),
         .optional("dispatchedAt", .time), .optional("acknowledgedAt", .time),
         .required(
