@@ -76,7 +76,8 @@ struct NotifierModule: Sendable {
         let inboxes = Watchers<PersonID>(limit: 10)
         var methods = Methods(memory: opened.answers)
         StreamSource(families: [.deliveries], store: opened.store, render: { try facts.render($1) }).register(in: &methods)
-        let service = MessageService(store: store, answers: opened.answers, inboxes: inboxes, metrics: metrics, wake: wake)
+        let service = MessageService(
+            store: store, people: people, answers: opened.answers, inboxes: inboxes, metrics: metrics, wake: wake)
         BusRoutes(service: service).register(in: &methods)
         try await runtime.answer(methods)
 
@@ -85,7 +86,7 @@ struct NotifierModule: Sendable {
             metrics: metrics, wake: wake)
         let gateway = SignedGateway(secret: secrets.gateway)
         let routes =
-            InboxRoutes(people: people, inboxes: inboxes, configured: configured).all
+            InboxRoutes(people: people, service: service, inboxes: inboxes, configured: configured).all
             + ReceiptRoutes(service: receipts, addresses: addresses, signed: gateway).all
             + InboundRoutes(service: InboundService(runtime), token: secrets.inbound, signed: gateway).all
         let erasures = try await ErasureFollower(

@@ -44,7 +44,10 @@ package struct TokenIssuer: Sendable {
         return try CompactJWS.sign(payload: JSONEncoder().encode(claims), typ: AccessTokenClaims.tokenType, keyID: Self.keyID, with: key)
     }
 
-    package func token(_ member: MemberID, of organisation: OrganisationID, at now: Timestamp = .ofTheMachine) throws -> String {
-        try token(.member, "\(member)", of: organisation, at: now)
+    /// - Parameter proved: at `now` unless told.
+    package func token(
+        _ member: MemberID, of organisation: OrganisationID, proved: Timestamp? = nil, at now: Timestamp = .ofTheMachine
+    ) throws -> String {
+        try token(.member, "\(member)", of: organisation, proved: proved ?? now, at: now)
     }
 }

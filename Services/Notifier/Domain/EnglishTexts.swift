@@ -131,6 +131,13 @@ extension MessageText {
             body: "on {time} {change}.\n\n"
                 + "If it was not you, undo it in TrackMe, log out everywhere and choose a new password.",
             short: "TrackMe: on {time} {change}. Not you? Undo it and choose a new password.", title: "Less is watched than before"),
+        .pushEndpointAdded: MessageText(
+            subject: "Your messages go to one more app",
+            body: "since {time} push messages for you also go to an address at {host}.\n\n"
+                + "If it was not you, remove it in TrackMe, log out everywhere and choose a new password: whoever gets these messages can "
+                + "answer in your name whether you are well.",
+            short: "TrackMe: since {time} your push messages also go to {host}. Not you? Remove it and choose a new password.",
+            title: "One more app gets your messages"),
         .erasureOrdered: MessageText(
             subject: "Your data are being erased",
             body: "as you asked, your data can no longer be read from now on, and are erased everywhere within {hours} h. "

@@ -137,6 +137,13 @@ extension MessageText {
             body: "il {time} {change}.\n\n"
                 + "Se non sei stato tu, annullalo in TrackMe, termina tutti gli accessi e scegli una nuova password.",
             short: "TrackMe: il {time} {change}. Non sei tu? Annullalo e scegli una nuova password.", title: "Si veglia meno di prima"),
+        .pushEndpointAdded: MessageText(
+            subject: "I tuoi messaggi arrivano a un'altra app",
+            body: "dal {time} i messaggi push per te arrivano anche a un indirizzo presso {host}.\n\n"
+                + "Se non sei stato tu, rimuovilo in TrackMe, termina tutti gli accessi e scegli una nuova password: chi riceve questi "
+                + "messaggi può rispondere al tuo posto se stai bene.",
+            short: "TrackMe: dal {time} i tuoi push arrivano anche a {host}. Non sei tu? Rimuovilo e scegli una nuova password.",
+            title: "Un'altra app riceve i tuoi messaggi"),
         .erasureOrdered: MessageText(
             subject: "I tuoi dati vengono cancellati",
             body: "come hai chiesto, da ora i tuoi dati non si possono più leggere e sono cancellati ovunque entro {hours} ore. "

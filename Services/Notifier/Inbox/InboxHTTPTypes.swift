@@ -100,6 +100,9 @@ struct NewEndpoint: Codable, Sendable, Documented {
 
     var address: String
 
+    /// What the person is told of it: the rest of the address may be a secret. Empty where it is not usable.
+    var host: String { URL(string: address)?.host ?? "" }
+
     /// https, a host, no user name: nothing that a person could be led to by somebody else's link.
     var isUsable: Bool {
         guard address.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = URL(string: address), let host = url.host else {

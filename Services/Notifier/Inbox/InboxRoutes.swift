@@ -13,6 +13,7 @@ struct InboxRoutes: Sendable {
     static let bodyLimit = 4 << 10
 
     let people: PersonRepository
+    let service: MessageService
     let inboxes: Watchers<PersonID>
     /// Channels that have a provider.
     let configured: Set<Channel>
@@ -164,8 +165,9 @@ struct InboxRoutes: Sendable {
 
     private var register: Route {
         Route(
-            .post, "/notify/v1/push-endpoints", access: .person, summary: "Registers a push endpoint",
-            description: "The same address again is the same endpoint.",
+            .post, "/notify/v1/push-endpoints", access: .personAnew, summary: "Registers a push endpoint",
+            description: "The same address again is the same endpoint. Of a new one the person is told, by a message that cannot be "
+                + "switched off.",
             body: .json(NewEndpoint.self, limit: InboxRoutes.bodyLimit, inflatedLimit: InboxRoutes.bodyLimit),
             answers: [
                 .json(201, "Registered", EndpointItem.self), .json(200, "It was there already", EndpointItem.self),
@@ -176,8 +178,8 @@ struct InboxRoutes: Sendable {
             let new = try await exchange.json(NewEndpoint.self)
             guard new.isUsable else { throw Problem.unusableEndpoint }
             return try await Self.answering {
-                let known = try await people.register(
-                    new.address, of: person, most: InboxRoutes.mostEndpoints, at: exchange.receivedAt)
+                let known = try await service.register(
+                    new, of: person, most: InboxRoutes.mostEndpoints, at: exchange.receivedAt)
                 guard let (endpoint, isNew) = known else { throw Problem.tooManyEndpoints }
                 return try .json(EndpointItem(endpoint), status: isNew ? 201 : 200)
             }

@@ -69,6 +69,11 @@ struct PersonRepository: Sendable {
         try await store.write { try inbox.markAllRead($0, of: person, at: at) }
     }
 
+    /// Of the latest message, as nobody tells the notifier otherwise; English where there is none.
+    func language(of person: PersonID) async throws -> Language {
+        try await inboxPage(of: person, before: .max, limit: 1).first?.content.language ?? .english
+    }
+
     // MARK: Push endpoints
 
     func endpoints(of person: PersonID) async throws -> [Endpoint] {
@@ -87,8 +92,9 @@ struct PersonRepository: Sendable {
     }
 
     /// The endpoint and whether it is new; nil where the person has as many as they may.
+    /// - Parameter telling: run before a new endpoint is stored, so that what it sends does not go to that one.
     func register(
-        _ address: String, of person: PersonID, most: Int, at: Timestamp
+        _ address: String, of person: PersonID, most: Int, at: Timestamp, telling: @escaping MessageRepository.Write = { _ in }
     ) async throws -> (endpoint: Endpoint, isNew: Bool)? {
         let key = try await envelopes.makeKey(for: person)
         let id = PushEndpointID.random()
@@ -99,6 +105,7 @@ struct PersonRepository: Sendable {
                 return (Endpoint(id: known.id, address: address, createdAt: known.createdAt), false)
             }
             guard try channels.endpoints(db, of: person).count < most else { return nil }
+            try telling(db)
             try channels.insert(db, id, of: person, lookup: lookup, sealed: sealed, at: at)
             return (Endpoint(id: id, address: address, createdAt: at), true)
         }

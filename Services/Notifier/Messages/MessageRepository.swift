@@ -18,6 +18,9 @@ struct Claim: Sendable {
 }
 
 struct MessageRepository: Sendable {
+    /// Part of another's transaction.
+    typealias Write = @Sendable (Database) throws -> Void
+
     let store: Store
     let envelopes: Envelopes
     let facts: FactStream
@@ -38,20 +41,38 @@ struct MessageRepository: Sendable {
     /// - Throws: `Failure` (`conflict`) where another message has the id; `KeyDestroyed` where the person was erased.
     func accept(
         _ message: SendMessage, from sender: Peer, trace: String, at now: Timestamp, notAfter: Timestamp,
-        remember: @escaping @Sendable (Database) throws -> Void
+        remember: @escaping Write
     ) async throws -> Bool {
-        let person = message.recipient.person
-        let key = try await envelopes.makeKey(for: person)
-        let content = MessageContent(message)
         let digest = try envelopes.digest(of: message)
-        let sealed = try envelopes.seal(content, in: .message(message.message), key: key)
-        let forInbox = try envelopes.seal(content.withoutAddresses, in: .inbox(message.message), key: key)
+        let insert = try await insertion(of: message, digest: digest, from: sender, trace: trace, at: now, notAfter: notAfter)
         return try await store.write { db -> Bool in
             if let known = try messages.digest(db, of: message.message) {
                 guard Digest.constantTimeEqual(known, digest) else { throw Failure(.conflict, "another message has this id") }
                 try remember(db)
                 return false
             }
+            try insert(db)
+            try remember(db)
+            return true
+        }
+    }
+
+    /// Stores a message of the notifier's own, which is new, in the transaction of what it tells.
+    /// - Throws: `KeyDestroyed` where the person was erased.
+    func insertion(of message: SendMessage, at now: Timestamp, notAfter: Timestamp) async throws -> Write {
+        try await insertion(
+            of: message, digest: envelopes.digest(of: message), from: .notifier, trace: "\(message.message)", at: now, notAfter: notAfter)
+    }
+
+    private func insertion(
+        of message: SendMessage, digest: [UInt8], from sender: Peer, trace: String, at now: Timestamp, notAfter: Timestamp
+    ) async throws -> Write {
+        let person = message.recipient.person
+        let key = try await envelopes.makeKey(for: person)
+        let content = MessageContent(message)
+        let sealed = try envelopes.seal(content, in: .message(message.message), key: key)
+        let forInbox = try envelopes.seal(content.withoutAddresses, in: .inbox(message.message), key: key)
+        return { db in
             try messages.insert(
                 db, message, from: sender, digest: digest, sealed: sealed, at: now, notAfter: notAfter, trace: trace)
             for planned in try plan(db, message, key) {
@@ -64,8 +85,6 @@ struct MessageRepository: Sendable {
                 }
             }
             for channel in message.channels { try settle(db, message.message, channel, person, trace, at: now) }
-            try remember(db)
-            return true
         }
     }
 

@@ -12,6 +12,7 @@ struct MessageService: Sendable {
     static let usualLife = Duration.seconds(24 * 3600)
 
     let store: MessageRepository
+    let people: PersonRepository
     let answers: StoredAnswers
     let inboxes: Watchers<PersonID>
     let metrics: NotifierMetrics
@@ -31,11 +32,30 @@ struct MessageService: Sendable {
         } catch StoreError.full {
             throw Failure(.unavailable, "there is no room to store the message")
         }
-        guard isNew else { return Nothing() }
+        if isNew { stored(message) }
+        return Nothing()
+    }
+
+    /// After the commit.
+    private func stored(_ message: SendMessage) {
         metrics.accepted(message.template)
         for channel in message.channels { wake(channel) }
         if message.channels.contains(.inbox), let person = message.recipient.person { inboxes.notify(person) }
-        return Nothing()
+    }
+
+    /// Where it is new the person is told in the same transaction, by the ways there were before.
+    /// - Returns: the endpoint and whether it is new; nil where the person has as many as they may.
+    /// - Throws: `KeyDestroyed` where the person was erased.
+    func register(
+        _ new: NewEndpoint, of person: PersonID, most: Int, at now: Timestamp
+    ) async throws -> (endpoint: Endpoint, isNew: Bool)? {
+        let message = SendMessage(
+            message: .random(), recipient: Recipient(person: person), channels: [.inbox, .push], template: .pushEndpointAdded,
+            language: try await people.language(of: person), values: ["time": now.rfc3339, "host": new.host])
+        let tell = try await store.insertion(of: message, at: now, notAfter: now + MessageService.usualLife)
+        let known = try await people.register(new.address, of: person, most: most, at: now, telling: tell)
+        if let known, known.isNew { stored(message) }
+        return known
     }
 
     func states(_ request: ReadMessage, _ context: RequestContext) async throws -> ReadMessage.Reply {

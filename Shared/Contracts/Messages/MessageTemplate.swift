@@ -29,6 +29,8 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case monitoringPaused = "monitoring-paused"
     /// To the person: something that protects them was switched off, taken away or made less sensitive.
     case watchedLess = "watched-less"
+    /// To the person: push messages, which may carry links that answer for them, go to one more address.
+    case pushEndpointAdded = "push-endpoint-added"
     case erasureOrdered = "erasure-ordered"
     case erasureCompleted = "erasure-completed"
     case exportReady = "export-ready"
@@ -125,6 +127,7 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .trackingMoved: ["what"]
         case .monitoringPaused: ["time"]
         case .watchedLess: ["time", "change"]
+        case .pushEndpointAdded: ["time", "host"]
         case .erasureOrdered: ["name", "hours"]
         case .erasureCompleted: ["certificate"]
         case .exportReady: ["name", "hours"]

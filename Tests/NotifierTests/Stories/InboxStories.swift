@@ -120,6 +120,45 @@ struct InboxStories {
         }
     }
 
+    @Test("X4: a stolen token let a stranger's app get the pushes, with which alarms are answered; it asks for a fresh proof, and is told")
+    func strangersEndpoint() async throws {
+        try await Stage.play { stage in
+            let peer = await ProviderPeer().open()
+            let notifier = try await stage.start()
+            let person = PersonID.random()
+            let own = "http://127.0.0.1:\(peer.port)/topic"
+            _ = try await notifier.parts.people.register(own, of: person, most: 10, at: .now)
+            try await stage.send(announcement(person, "Prima"))
+            let (fresh, stolen) = (try stage.token(person), try stage.token(person, proved: Timestamp.now - .seconds(600)))
+            _ = try await stage.call(
+                notifier, "/notify/v1/channels", by: "PUT", as: stolen, "{\"mail\":false,\"sms\":false,\"call\":false,\"push\":false}")
+            func register(as token: String) async throws -> OutboundResponse {
+                try await stage.call(
+                    notifier, "/notify/v1/push-endpoints", by: "POST", as: token, "{\"address\":\"https://thief.example/topic-of-mine\"}")
+            }
+            let refused = try await register(as: stolen)
+            #expect(refused.status == 401)
+            #expect(String(decoding: refused.body, as: UTF8.self).contains("insufficient-user-authentication"))
+            #expect(try await notifier.parts.people.endpoints(of: person).map(\.address) == [own])
+
+            #expect(try await register(as: fresh).status == 201)
+            #expect(try await register(as: fresh).status == 200)
+            let page: Page<InboxMessage> = try stage.read(try await stage.call(notifier, "/notify/v1/inbox", as: fresh))
+            #expect(page.items.map(\.kind) == ["push-endpoint-added", "announcement"], "a repetition is not told once more")
+            let told = try #require(page.items.first)
+            #expect(told.language == "it" && told.text.contains("thief.example") && !told.text.contains("topic-of-mine"))
+            try await eventually("the person's own app hears of it, whatever was switched off") {
+                peer.posts.contains { $0.headers["Title"] == HeaderText("Un'altra app riceve i tuoi messaggi").encoded(fold: " ") }
+            }
+            // The stranger's address has no server: a delivery to it would still wait.
+            try await eventually("the new one was not tried") {
+                try await stage.facts().contains { "\($0.message)" == told.message && $0.channel == .push && $0.state == .sent }
+            }
+            await notifier.stop()
+            await peer.close()
+        }
+    }
+
     @Test("UI-09: a push message reaches every endpoint and tells strangers nothing; an endpoint that is gone is forgotten")
     func push() async throws {
         try await Stage.play { stage in

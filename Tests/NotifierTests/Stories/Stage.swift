@@ -115,8 +115,9 @@ final class Stage: Sendable {
 
     // MARK: What people do
 
-    func token(_ person: PersonID, kind: AccountKind = .person) throws -> String {
-        try tokens.token(kind, kind == .person ? "\(person)" : nil)
+    /// - Parameter proved: when the person last showed who they are.
+    func token(_ person: PersonID, kind: AccountKind = .person, proved: Timestamp = .now) throws -> String {
+        try tokens.token(kind, kind == .person ? "\(person)" : nil, proved: proved)
     }
 
     func call(
