@@ -66,11 +66,11 @@ package final class Exchange: Sendable {
             executor: executor, names: names, values: values, peerAddress: peerAddress, proof: proof)
     }
 
-    /// For what only some requests of a route do that anybody may use who is logged in: refused as by a route of `personAnew` where the
-    /// proof is older than `Access.freshness`.
+    /// For what only some requests or callers of a route do that anybody may use who is logged in: refused as by a route of `access` where
+    /// the proof is older than `Access.freshness`.
     /// - Throws: `insufficient-user-authentication`; else as the service's `authenticate`.
-    package func requireFreshProof() async throws {
-        _ = try await Proof(access: .personAnew, authenticate: proof.authenticate).caller(of: head, publicOrigin: publicOrigin)
+    package func requireFreshProof(as access: Access = .personAnew) async throws {
+        _ = try await Proof(access: access, authenticate: proof.authenticate).caller(of: head, publicOrigin: publicOrigin)
     }
 
     func enterBody() {

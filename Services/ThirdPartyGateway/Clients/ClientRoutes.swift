@@ -32,15 +32,15 @@ struct ClientRoutes: Sendable {
             summary: "Makes an API client and shows its secret once",
             description: """
                 The program gets access tokens at `/thirdparty/v1/oauth/token` (OAuth 2 client credentials). It can be given only rights that \
-                whoever makes it has. Needs `organisation:manage`.
+                whoever makes it has. A member's last proof must be less than five minutes old. Needs `organisation:manage`.
                 """,
             body: .json(ClientBody.self, examples: [["name": "nightly download", "scopes": ["requests:read", "data:read"]]]),
             answers: [
-                .json(201, "Made", ClientItem.self, example: Examples.client), .noAdmission, .beyondOwn,
+                .json(201, "Made", ClientItem.self, example: Examples.client), .mayAskForProof, .noAdmission, .beyondOwn,
                 .problem(409, Problem.tooManyClients.name),
             ], takesIdempotencyKey: true
         ) { exchange in
-            let standing = try await door.admit(exchange, needing: .organisationManage)
+            let standing = try await door.admitAnew(exchange, needing: .organisationManage)
             let key = try exchange.idempotencyKey
             let body: ClientBody = try await exchange.json()
             let request = RepeatableRequest(
@@ -76,14 +76,17 @@ struct ClientRoutes: Sendable {
         Route(
             .post, Self.path + "/{client}/secret", as: "replaceClientSecret", access: .organisation,
             scopes: [Right.organisationManage.rawValue], summary: "Makes a new secret and shows it once",
-            description: "The old one is good for a while still, so that programs change over without a gap. Needs `organisation:manage`.",
+            description: """
+                The old one is good for a while still, so that programs change over without a gap. A member's last proof must be less than \
+                five minutes old. Needs `organisation:manage`.
+                """,
             parameters: [Self.client],
             answers: [
-                .json(200, "The new secret", ClientSecretItem.self, example: Examples.clientSecret), .noAdmission, .beyondOwn,
-                .problem(404, "not-found"),
+                .json(200, "The new secret", ClientSecretItem.self, example: Examples.clientSecret), .mayAskForProof, .noAdmission,
+                .beyondOwn, .problem(404, "not-found"),
             ]
         ) { exchange in
-            let standing = try await door.admit(exchange, needing: .organisationManage)
+            let standing = try await door.admitAnew(exchange, needing: .organisationManage)
             let client = try exchange.identifier("client", of: APIClient.self)
             let (secret, until) = try await service.rotate(client, by: standing, at: exchange.receivedAt)
             return try .json(ClientSecretItem(client: client, secret: secret, oldSecretUntil: until.rfc3339))

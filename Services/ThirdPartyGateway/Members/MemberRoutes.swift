@@ -33,15 +33,15 @@ struct MemberRoutes: Sendable {
             summary: "Invites somebody to work for the organisation",
             description: """
                 A mail invites them to choose a password; then they log in at `/consent/v1/sessions`. The same address again sends another \
-                mail. Only owners make owners. Needs `organisation:manage`.
+                mail. Only owners make owners. A member's last proof must be less than five minutes old. Needs `organisation:manage`.
                 """,
             body: .json(MemberBody.self, examples: [["email": "giulia@example.org", "role": "analyst", "language": "it"]]),
             answers: [
-                .json(201, "Invited", MemberItem.self, example: Examples.member), .noAdmission, .beyondOwn,
+                .json(201, "Invited", MemberItem.self, example: Examples.member), .mayAskForProof, .noAdmission, .beyondOwn,
                 .problem(409, Problem.emailInUse.name, Problem.tooManyMembers.name),
             ]
         ) { exchange in
-            let standing = try await door.admit(exchange, needing: .organisationManage)
+            let standing = try await door.admitAnew(exchange, needing: .organisationManage)
             let body: MemberBody = try await exchange.json()
             let contact = MemberContact(email: try MailOrder(email: body.email).address, language: body.language ?? .italian)
             let row = try await OrganisationRefusal.answering {
@@ -55,14 +55,17 @@ struct MemberRoutes: Sendable {
         Route(
             .patch, "/thirdparty/v1/members/{member}", access: .organisation, scopes: [Right.organisationManage.rawValue],
             summary: "Gives a member another role",
-            description: "In force with the next call. Needs `organisation:manage`.", parameters: [Self.member],
+            description: "In force with the next call. A member's last proof must be less than five minutes old. Needs "
+                + "`organisation:manage`.",
+            parameters: [Self.member],
             body: .json(RoleBody.self, examples: [["role": "billing"]]),
             answers: [
-                .json(200, "Changed", MemberItem.self, example: Examples.member), .noAdmission, .beyondOwn, .problem(404, "not-found"),
+                .json(200, "Changed", MemberItem.self, example: Examples.member), .mayAskForProof, .noAdmission, .beyondOwn,
+                .problem(404, "not-found"),
                 .problem(409, Problem.memberStays.name),
             ]
         ) { exchange in
-            let standing = try await door.admit(exchange, needing: .organisationManage)
+            let standing = try await door.admitAnew(exchange, needing: .organisationManage)
             let member = try exchange.identifier("member", of: Member.self)
             let body: RoleBody = try await exchange.json()
             return try .json(MemberItem(try await service.change(member, to: body.role, by: standing)))

@@ -31,6 +31,15 @@ struct OrganisationDoor: Sendable {
         return standing
     }
 
+    /// As `admit`, for what outlives the session in which it is done: a member proves once more who they are. A program cannot, and need not:
+    /// its token was issued for its secret.
+    /// - Throws: also `insufficient-user-authentication`.
+    func admitAnew(_ exchange: Exchange, needing right: Right) async throws -> Standing {
+        let standing = try await admit(exchange, needing: right)
+        if standing.role != nil { try await exchange.requireFreshProof(as: .accountAnew) }
+        return standing
+    }
+
     /// As the other, for what everybody of an active organisation may do.
     func admit(_ exchange: Exchange) async throws -> Standing {
         let (standing, state) = try await recognise(exchange)
@@ -64,6 +73,8 @@ extension Answer {
     static let noAdmission = Answer.problem(
         403, Problem.missingRight.name, Problem.organisationNotConfirmed.name,
         Problem.organisationNotApproved.name, Problem.organisationSuspended.name)
+    /// Of a route that asks members for a fresh proof.
+    static let mayAskForProof = Answer.problem(401, Problem.insufficientUserAuthentication.name)
     /// Only rights that one has oneself can be given.
     static let beyondOwn = Answer.problem(403, Problem.rightsBeyondOwn.name)
 }

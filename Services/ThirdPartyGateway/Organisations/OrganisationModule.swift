@@ -75,7 +75,7 @@ struct OrganisationModule: Sendable {
             do throws(Problem) {
                 return try checker.caller(for: credentials, access: access, now: now())
             } catch {
-                if error.status == Problem.unauthorised.status { clients.refused.note(.logInToken) }
+                if error.name == Problem.unauthorised.name { clients.refused.note(.logInToken) }
                 throw error
             }
         }

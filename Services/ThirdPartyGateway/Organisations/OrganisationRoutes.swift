@@ -54,10 +54,10 @@ struct OrganisationRoutes: Sendable {
             summary: "Asks for another corporate e-mail address",
             description: """
                 A link goes to the new address; until it is followed the old one stays. The first member then logs in with the new one, \
-                and whoever reads mail there can set that log-in's password: for owners.
+                and whoever reads mail there can set that log-in's password: for owners, whose last proof must be less than five minutes old.
                 """,
             body: .json(MailOrder.self, examples: [["email": "new-office@example.org"]]),
-            answers: [Answer(202, "The mail is on its way"), .noAdmission, .problem(409, Problem.emailInUse.name)]
+            answers: [Answer(202, "The mail is on its way"), .mayAskForProof, .noAdmission, .problem(409, Problem.emailInUse.name)]
         ) { exchange in
             let standing = try await door.admit(exchange, needing: .organisationManage)
             guard standing.role == .owner else {
@@ -65,6 +65,7 @@ struct OrganisationRoutes: Sendable {
                     "Only an owner of the organisation can change its e-mail address.",
                     italian: "Solo un proprietario dell'organizzazione può cambiarne l'indirizzo e-mail.")
             }
+            try await exchange.requireFreshProof(as: .accountAnew)
             let body: MailOrder = try await exchange.json()
             let address = try body.address
             try await OrganisationRefusal.answering {
@@ -96,16 +97,17 @@ struct OrganisationRoutes: Sendable {
             .post, Self.path + "/closing", as: "closeOrganisation", access: .member, summary: "Deletes the organisation",
             description: """
                 For good: its members' log-ins and programs' tokens end at once, its requests and subscriptions end and the people concerned \
-                are told. Unpaid amounts, which `GET` shows, remain due. For owners.
+                are told. Unpaid amounts, which `GET` shows, remain due. For owners, whose last proof must be less than five minutes old.
                 """,
             body: .json(ClosingBody.self, examples: [["confirmation": "Istituto Ricerche Mediche S.p.A."]]),
             answers: [
-                .json(200, "It is deleted", ClosingItem.self, example: Examples.closing),
+                .json(200, "It is deleted", ClosingItem.self, example: Examples.closing), .mayAskForProof,
                 .problem(403, Problem.missingRight.name, "not-for-this-account"),
                 .problem(422, Problem.notConfirmed.name, "invalid-body"),
             ]
         ) { exchange in
             let standing = try await owner(exchange)
+            try await exchange.requireFreshProof(as: .accountAnew)
             let body: ClosingBody = try await exchange.json()
             let preview = try await service.close(standing.id, confirmation: body.confirmation, at: exchange.receivedAt)
             return try .json(ClosingItem(preview, exchange.language))

@@ -64,6 +64,39 @@ struct CredentialStories {
     }
 
     @Test(
+        "X4, ORG-11, ORG-23: an owner's stolen token made a program, an owner and a mailbox of the thief's; what outlives the session asks for a fresh proof"
+    )
+    func stolenFromAnOwner() async throws {
+        try await OrganisationHarness.run { house in
+            let founded = try await house.found()
+            let analyst = try await house.invite("giulia@example.org", as: .analyst, by: founded)
+            let program: [String: Any] = ["name": "nightly", "scopes": ["organisation:manage"]]
+            let made = try await house.ask("POST", "/thirdparty/v1/clients", token: founded.token, json: program).expect(status: 201)
+            let client = try #require(made.json["client"] as? String)
+            let secret = try #require(made.json["secret"] as? String)
+            let stolen = try house.logIns.token(
+                founded.owner, of: founded.id, at: house.clock.now, proved: house.clock.now - .seconds(600))
+            let orders: [(method: String, path: String, body: [String: Any])] = [
+                ("POST", "clients", program), ("POST", "clients/\(client)/secret", [:]),
+                ("POST", "members", ["email": "thief@example.org", "role": "owner"]),
+                ("PATCH", "members/\(analyst.member)", ["role": "owner"]), ("PUT", "organisation/email", ["email": "thief@example.org"]),
+                ("POST", "organisation/closing", ["confirmation": "Istituto Ricerche S.p.A."]),
+            ]
+            for (method, path, body) in orders {
+                let refused = try await house.ask(
+                    method, "/thirdparty/v1/\(path)", token: stolen, json: body.isEmpty ? nil : body)
+                #expect(refused.status == 401 && refused.problem == "insufficient-user-authentication", "\(method) \(path)")
+            }
+            try await house.ask("GET", "/thirdparty/v1/members", token: stolen).expect(status: 200)
+            #expect(!house.log.text.contains("credentials were refused"), "the token itself is good")
+            // A program has no log-in: its secret, from which its token comes, is what it can prove.
+            let given = try await Self.token(house, client, secret).expect(status: 200)
+            let bearer = try #require(given.json["access_token"] as? String)
+            try await house.ask("POST", "/thirdparty/v1/clients", token: bearer, json: program).expect(status: 201)
+        }
+    }
+
+    @Test(
         "X19: 300 wrong client secrets of one address, at both routes and in both spellings: after a hundred they are 429; the right one gets its token there"
     )
     func guessedSecrets() async throws {
