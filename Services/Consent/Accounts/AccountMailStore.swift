@@ -89,6 +89,13 @@ struct AccountMailStore: Sendable {
             to: Recipient(person: holder.subject.person, mail: contact.email.text), contact.language)
     }
 
+    /// Whoever holds a stolen token reads the inbox, too: it goes everywhere.
+    func phoneChanged(_ db: Database, _ row: AccountRow, _ profile: Profile, at: Timestamp) throws {
+        try enqueue(
+            db, .phoneChanged, ["name": profile.name, "time": at.rfc3339],
+            to: Recipient(person: row.subject.person, mail: profile.email.text), by: [.mail, .inbox, .push], profile.language)
+    }
+
     // MARK: To other addresses
 
     /// To the new address: only following the link makes it the account's. Where it is another account's already, no mail is sent.
@@ -180,14 +187,14 @@ struct AccountMailStore: Sendable {
 
     @discardableResult
     private func enqueue(
-        _ db: Database, _ template: MessageTemplate, _ values: [String: String], to recipient: Recipient, _ language: Language,
-        notAfter: Timestamp? = nil
+        _ db: Database, _ template: MessageTemplate, _ values: [String: String], to recipient: Recipient,
+        by channels: Set<Channel> = [.mail], _ language: Language, notAfter: Timestamp? = nil
     ) throws -> MessageID {
         let message = MessageID.random()
         try outbox.enqueue(
             db,
             SendMessage(
-                message: message, recipient: recipient, channels: [.mail], template: template, language: language, values: values,
+                message: message, recipient: recipient, channels: channels, template: template, language: language, values: values,
                 notAfter: notAfter))
         return message
     }

@@ -23,7 +23,10 @@ struct ProfileRoutes: Sendable {
     private var change: Route {
         Route(
             .patch, "/consent/v1/profile", access: .person, summary: "Changes one's own profile",
-            description: "Only what is named changes: all of it, or nothing where one field is wrong.",
+            description: """
+                Only what is named changes: all of it, or nothing where one field is wrong. Of another telephone number the person is told, by \
+                a message that cannot be switched off.
+                """,
             body: BodyShape(
                 [.init(MediaType.json, AccountSchemas.profileChange, examples: [["occupation": "employed"]])], limit: 1 << 16,
                 inflatedLimit: 1 << 16, isChecked: true),

@@ -22,7 +22,8 @@ struct ProfileService: Sendable {
         return Known(row: row, profile: try repository.vault.profile(row))
     }
 
-    /// Changes what the form names, all of it or nothing. Weight and height become data entries, too.
+    /// Changes what the form names, all of it or nothing. Weight and height become data entries, too. Of another telephone number the person
+    /// is told: emergency services call it back.
     /// - Throws: `ProfileChangeFault`, `AccountConflict.userName`.
     func change(_ person: PersonID, _ form: JSONTree, at: Timestamp, trace: String) async throws -> Known {
         let fields = ProfileFields(country: repository.settings.country, places: places, mandatory: repository.settings.alsoMandatory)
@@ -36,6 +37,7 @@ struct ProfileService: Sendable {
             }
             try repository.setProfile(db, row, change.profile)
             try repository.recordMeasured(db, person, change.profile, change.measured, held: row.state != .active, at: at)
+            if change.profile.phone != old.phone { try repository.mail.phoneChanged(db, row, change.profile, at: at) }
             if change.profile.language != old.language { try repository.publish(db, row.number, at: at, trace: trace) }
             return Known(row: try repository.require(db, row.number), profile: change.profile)
         }

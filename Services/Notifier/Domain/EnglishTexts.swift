@@ -73,6 +73,12 @@ extension MessageText {
                 + "If it was not you, take it back within seven days here; everybody is logged out then:\n{link}",
             short: "TrackMe: the e-mail address of your account was changed on {time}. Not you? Undo it with the link in our e-mail.",
             title: "E-mail address changed"),
+        .phoneChanged: MessageText(
+            subject: "Your telephone number was changed",
+            body: "the telephone number in your profile was changed or removed on {time}. Emergency services call it back.\n\n"
+                + "If it was not you, correct it in TrackMe, log out everywhere and choose a new password.",
+            short: "TrackMe: your telephone number was changed on {time}. Not you? Correct it and choose a new password.",
+            title: "Telephone number changed"),
         .guardianConsent: MessageText(
             subject: "Your consent is needed for {child}",
             body: "{child} wants to use TrackMe and has named you as parent or guardian. No data are collected before you consent.\n\n"

@@ -76,6 +76,12 @@ extension MessageText {
                 + "Se non è stato lei, lo riprenda entro sette giorni qui; tutti gli accessi verranno terminati:\n{link}",
             short: "TrackMe: l'indirizzo e-mail del suo account è cambiato il {time}. Non è stato lei? Lo annulli dalla nostra e-mail.",
             title: "Indirizzo e-mail cambiato"),
+        .phoneChanged: MessageText(
+            subject: "Il tuo numero di telefono è stato cambiato",
+            body: "il numero di telefono del tuo profilo è stato cambiato o tolto il {time}. È quello che i soccorsi richiamano.\n\n"
+                + "Se non sei stato tu, correggilo in TrackMe, termina tutti gli accessi e scegli una nuova password.",
+            short: "TrackMe: il tuo numero di telefono è cambiato il {time}. Non sei tu? Correggilo e scegli una nuova password.",
+            title: "Numero di telefono cambiato"),
         .guardianConsent: MessageText(
             subject: "Serve il tuo consenso per {child}",
             body:

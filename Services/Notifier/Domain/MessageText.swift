@@ -137,9 +137,9 @@ extension MessageTemplate {
         case .requestReceived, .requestExpired, .grantEnded, .devicePaired, .trackingMoved, .exportReady, .announcement:
             true
         case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged,
-            .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .guardianConsent, .guardianAnswered,
-            .memberInvited, .accessGiven, .monitoringPaused, .watchedLess, .pushEndpointAdded, .erasureOrdered, .erasureCompleted,
-            .dataBreach, .sosPrompt,
+            .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .phoneChanged, .guardianConsent,
+            .guardianAnswered, .memberInvited, .accessGiven, .monitoringPaused, .watchedLess, .pushEndpointAdded, .erasureOrdered,
+            .erasureCompleted, .dataBreach, .sosPrompt,
             .sosContactAlert, .sosContactFalseAlarm, .sosContactInformed, .sosAmbulanceInformed, .sosShaking, .sosSilenceContacts,
             .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch, .sosQuestion, .sosHelpCalled, .sosContactConcern,
             .sosContactWorse, .sosParameterSilent,
@@ -160,8 +160,8 @@ extension MessageTemplate {
             .sosParameterSilent:
             true
         case .accountCreated, .confirmAddress, .alreadyRegistered, .temporaryPassword, .recoverPassword, .passwordChanged,
-            .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .guardianConsent, .guardianAnswered,
-            .memberInvited, .requestReceived, .requestExpired, .accessGiven, .grantEnded,
+            .secondFactorChanged, .failedLogIns, .changeAddress, .addressChangeAsked, .addressChanged, .phoneChanged, .guardianConsent,
+            .guardianAnswered, .memberInvited, .requestReceived, .requestExpired, .accessGiven, .grantEnded,
             .devicePaired, .trackingMoved, .monitoringPaused, .watchedLess, .pushEndpointAdded, .erasureOrdered, .erasureCompleted,
             .exportReady, .announcement, .dataBreach,
             .sosCharging, .sosPauseReminder,

@@ -15,6 +15,8 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     /// To the address that is the account's: somebody has asked for another.
     case addressChangeAsked = "address-change-asked"
     case addressChanged = "address-changed"
+    /// To the person: the number at which emergency services call back is another one, or none.
+    case phoneChanged = "phone-changed"
     case guardianConsent = "guardian-consent"
     case guardianAnswered = "guardian-answered"
     case memberInvited = "member-invited"
@@ -112,7 +114,7 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .alreadyRegistered: ["name", "time", "link"]
         case .temporaryPassword: ["name", "password", "hours"]
         case .recoverPassword: ["name", "link", "hours"]
-        case .passwordChanged: ["name", "time"]
+        case .passwordChanged, .phoneChanged: ["name", "time"]
         case .failedLogIns: ["name", "count", "time"]
         case .changeAddress: ["name", "link", "hours"]
         case .addressChangeAsked, .addressChanged: ["name", "time", "link"]
