@@ -46,7 +46,7 @@ package struct TokenIssuer: Sendable {
 
     /// - Parameter proved: at `now` unless told.
     package func token(
-        _ member: MemberID, of organisation: OrganisationID, proved: Timestamp? = nil, at now: Timestamp = .ofTheMachine
+        _ member: MemberID, of organisation: OrganisationID, at now: Timestamp = .ofTheMachine, proved: Timestamp? = nil
     ) throws -> String {
         try token(.member, "\(member)", of: organisation, proved: proved ?? now, at: now)
     }

@@ -200,9 +200,9 @@ struct ErasureInConsentStories {
 
     @Test("ACC-29: of two orders of an account's erasure at once one was answered 202 and the others 500: those are refused, as under way")
     func orderedAtOnce() async throws {
-        try await ErasureHarness.run { house in
-            let person = try await house.person()
-            let service = house.parts.erasure.service
+        try await ErasureHarness.run { harness in
+            let person = try await harness.person()
+            let service = harness.parts.erasure.service
             let wish = await service.ask(person, .account, at: .now)
             let taken = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<2 {
@@ -220,13 +220,13 @@ struct ErasureInConsentStories {
                 return try await group.reduce(into: 0) { count, isTaken in count += isTaken ? 1 : 0 }
             }
             #expect(taken == 1)
-            #expect(try await house.count("SELECT count(*) FROM erasures") == 1)
+            #expect(try await harness.count("SELECT count(*) FROM erasures") == 1)
 
             // The other order has destroyed the key and has not come to the account yet.
-            let other = try await house.person("bruno@example.org", surname: "Verdini")
-            try await house.parts.opened.keys.destroyKey(of: other)
-            await #expect(throws: Problem.erasureUnderWay) { try await house.order(.account, of: other) }
-            #expect(try await house.count("SELECT count(*) FROM erasures") == 1)
+            let other = try await harness.person("bruno@example.org", surname: "Verdini")
+            try await harness.parts.opened.keys.destroyKey(of: other)
+            await #expect(throws: Problem.erasureUnderWay) { try await harness.order(.account, of: other) }
+            #expect(try await harness.count("SELECT count(*) FROM erasures") == 1)
         }
     }
 

@@ -58,19 +58,19 @@ struct ProfileStories {
 
     @Test("X4, ACC-19: a stolen token changed the number that emergency services call back, and nobody was told")
     func phone() async throws {
-        try await AccountHarness.run { house in
-            let person = try await registered(house, Applicant.form(["phone": "333 1234567"]))
+        try await AccountHarness.run { harness in
+            let person = try await registered(harness, Applicant.form(["phone": "333 1234567"]))
             let path = "/consent/v1/profile"
             for change in [["occupation": "employed"], ["phone": "+39 333 1234567"]] {
-                #expect(try await house.request("PATCH", path, bearer: person, json: change).status == 200)
+                #expect(try await harness.request("PATCH", path, token: person, json: change).status == 200)
             }
-            #expect(try await house.request("PATCH", path, bearer: person, json: ["phone": "333 7654321"]).status == 200)
-            let told = try await house.mail.arrived(to: "anna@example.org", .phoneChanged)
+            #expect(try await harness.request("PATCH", path, token: person, json: ["phone": "333 7654321"]).status == 200)
+            let told = try await harness.mail.arrived(to: "anna@example.org", .phoneChanged)
             #expect(told.channels == [.mail, .inbox, .push] && told.recipient.person?.description == person)
             #expect(!told.values.values.contains { $0.contains("7654321") })
-            #expect(try await house.request("PATCH", path, bearer: person, json: ["phone": NSNull()]).status == 200)
-            _ = try await house.mail.arrived(to: "anna@example.org", .phoneChanged, count: 2)
-            #expect(house.mail.messages(to: "anna@example.org", .phoneChanged).count == 2, "the same number is told to nobody")
+            #expect(try await harness.request("PATCH", path, token: person, json: ["phone": NSNull()]).status == 200)
+            _ = try await harness.mail.arrived(to: "anna@example.org", .phoneChanged, count: 2)
+            #expect(harness.mail.messages(to: "anna@example.org", .phoneChanged).count == 2, "the same number is told to nobody")
         }
     }
 

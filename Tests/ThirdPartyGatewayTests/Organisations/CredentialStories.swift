@@ -67,15 +67,15 @@ struct CredentialStories {
         "X4, ORG-11, ORG-23: an owner's stolen token made a program, an owner and a mailbox of the thief's; what outlives the session asks for a fresh proof"
     )
     func stolenFromAnOwner() async throws {
-        try await OrganisationHarness.run { house in
-            let founded = try await house.found()
-            let analyst = try await house.invite("giulia@example.org", as: .analyst, by: founded)
+        try await OrganisationHarness.run { harness in
+            let founded = try await harness.found()
+            let analyst = try await harness.invite("giulia@example.org", as: .analyst, by: founded)
             let program: [String: Any] = ["name": "nightly", "scopes": ["organisation:manage"]]
-            let made = try await house.ask("POST", "/thirdparty/v1/clients", token: founded.token, json: program).expect(status: 201)
+            let made = try await harness.ask("POST", "/thirdparty/v1/clients", token: founded.token, json: program).expect(status: 201)
             let client = try #require(made.json["client"] as? String)
             let secret = try #require(made.json["secret"] as? String)
-            let stolen = try house.logIns.token(
-                founded.owner, of: founded.id, at: house.clock.now, proved: house.clock.now - .seconds(600))
+            let stolen = try harness.logIns.token(
+                founded.owner, of: founded.id, at: harness.clock.now, proved: harness.clock.now - .seconds(600))
             let orders: [(method: String, path: String, body: [String: Any])] = [
                 ("POST", "clients", program), ("POST", "clients/\(client)/secret", [:]),
                 ("POST", "members", ["email": "thief@example.org", "role": "owner"]),
@@ -83,16 +83,16 @@ struct CredentialStories {
                 ("POST", "organisation/closing", ["confirmation": "Istituto Ricerche S.p.A."]),
             ]
             for (method, path, body) in orders {
-                let refused = try await house.ask(
+                let refused = try await harness.ask(
                     method, "/thirdparty/v1/\(path)", token: stolen, json: body.isEmpty ? nil : body)
                 #expect(refused.status == 401 && refused.problem == "insufficient-user-authentication", "\(method) \(path)")
             }
-            try await house.ask("GET", "/thirdparty/v1/members", token: stolen).expect(status: 200)
-            #expect(!house.log.text.contains("credentials were refused"), "the token itself is good")
+            try await harness.ask("GET", "/thirdparty/v1/members", token: stolen).expect(status: 200)
+            #expect(!harness.log.text.contains("credentials were refused"), "the token itself is good")
             // A program has no log-in: its secret, from which its token comes, is what it can prove.
-            let given = try await Self.token(house, client, secret).expect(status: 200)
+            let given = try await Self.token(harness, client, secret).expect(status: 200)
             let bearer = try #require(given.json["access_token"] as? String)
-            try await house.ask("POST", "/thirdparty/v1/clients", token: bearer, json: program).expect(status: 201)
+            try await harness.ask("POST", "/thirdparty/v1/clients", token: bearer, json: program).expect(status: 201)
         }
     }
 

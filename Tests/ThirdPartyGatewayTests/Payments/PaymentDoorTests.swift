@@ -164,7 +164,7 @@ struct PaymentDoorTests {
         }
         try await Door.play(["TRACKME_PAY_BANK_IBAN": ""]) { harness, door in
             try await harness.setPrices()
-            let request = try await harness.accepted()
+            _ = try await harness.accepted()
             #expect(harness.parts.repository.paymentStore.providers.methods.count == 3)
         }
     }
