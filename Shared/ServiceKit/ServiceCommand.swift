@@ -76,7 +76,8 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
         var configuration = ServiceGroupConfiguration(
             services: parts.map {
                 .init(
-                    service: EndsWithModule(module: $0, logger: logger), successTerminationBehavior: .gracefullyShutdownGroup, failureTerminationBehavior: .gracefullyShutdownGroup)
+                    service: EndsWithModule(module: $0, logger: logger), successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .gracefullyShutdownGroup)
             },
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         configuration.maximumGracefulShutdownDuration = EndsWithModule.drain

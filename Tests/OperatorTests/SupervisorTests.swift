@@ -24,7 +24,8 @@ struct SupervisorTests {
     }
 
     @Test(
-        "SOS-28, SOS-41: the process that wrote a crashed service's backtrace hung and held its port: none is started unless the operator wants it")
+        "SOS-28, SOS-41: the process that wrote a crashed service's backtrace hung and held its port: none is started unless the operator wants it"
+    )
     func backtraces() {
         #expect(HeartbeatSocket.environment([:], at: nil)["SWIFT_BACKTRACE"] == "enable=no")
         #expect(HeartbeatSocket.environment(["SWIFT_BACKTRACE": "enable=yes"], at: nil)["SWIFT_BACKTRACE"] == "enable=yes")

@@ -88,7 +88,7 @@ struct LogInTests {
 
     @Test("ACC-11: detailed messages come only where an operator has switched them on")
     func detailed() async throws {
-        try await LogInHarness.runWithPerson(environment: ["TRACKME_ACC_DETAILED_LOGIN_ERRORS": "true"]) { harness in
+        try await LogInHarness.runWithPerson(environment: ["TRACKME_ACC_DETAILED_LOGIN_ERRORS": "true"]) { harness async throws in
             #expect(try await harness.tryLogIn("nobody@example.org").problem == "unknown-identifier")
             #expect(try await harness.tryLogIn("anna@example.org", "un'altra frase").problem == "log-in-password-wrong")
         }
@@ -190,7 +190,7 @@ struct LogInTests {
 
     @Test("NFR-15: one remote address that guesses among many names is slowed down as well")
     func perAddress() async throws {
-        try await LogInHarness.runWithPerson { harness in
+        try await LogInHarness.runWithPerson { harness async throws in
             for number in 0..<20 { #expect(try await harness.tryLogIn("n\(number)@example.org", from: "198.51.100.9").status == 401) }
             #expect(try await harness.tryLogIn(from: "198.51.100.9").status == 429)
             #expect(try await harness.tryLogIn(from: "198.51.100.8").status == 200)

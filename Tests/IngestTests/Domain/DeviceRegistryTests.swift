@@ -83,7 +83,9 @@ import Testing
             return try UploadRecord(decoding: record.encoded()).intervalMs
         }
         #expect(records == published)
-        let facts = published.map { SamplesRecorded(device: .random(), receivedAt: .now, intervalMs: $0, samples: []) }
+        let facts = published.map {
+            SamplesRecorded(device: .random(), receivedAt: Timestamp(milliseconds: 1), intervalMs: $0, samples: [])
+        }
         #expect(facts.map(\.isTyped) == [false, false, true, true])
     }
 

@@ -63,7 +63,7 @@ struct InboxStories {
         "ACC-14: only people have an inbox, and only their own",
         arguments: ["/notify/v1/inbox", "/notify/v1/channels", "/notify/v1/push-endpoints"])
     func access(path: String) async throws {
-        try await Stage.playStarted { stage, notifier in
+        try await Stage.playStarted { (stage, notifier) async throws in
             #expect(try await stage.call(notifier, path, as: nil).status == 401)
             #expect(try await stage.call(notifier, path, as: "nonsense").status == 401)
             #expect(try await stage.call(notifier, path, as: stage.token(.random(), kind: .operator)).status == 403)

@@ -265,7 +265,7 @@ struct IntegratorStories {
     )
     func rejectedKnowsNothing() async throws {
         let (everywhere, local) = (Desk(.silent), Desk(.silent))
-        try await Stage.playStarted(everywhere, and: local) { stage, _ in
+        try await Stage.playStarted(everywhere, and: local) { stage, dispatcher in
             let secrets = try await register(stage, IntegratorSettings(name: "milan", area: Self.around, url: local.address), local)
             let emergency = try await call(stage, .random())
             try await eventually("the call") { !local.receipts.isEmpty }

@@ -85,7 +85,7 @@ struct ListeningStories {
     func neverHeard() async throws {
         try await Stage.play { stage in
             await stage.ingest.close()
-            try await stage.start(listening: false)
+            let dispatcher = try await stage.start(listening: false)
             let health = OutboundRequest(url: "http://127.0.0.1:\(await dispatcher.parts.server.boundPort)/health/ready")
             #expect(try await Self.sender.send(health).status == 503)
             do {

@@ -85,7 +85,7 @@ struct WatchStories {
         let running = Running([server])
         let url = "http://127.0.0.1:\(await server.boundPort)/watch/v1/beats"
         try await Stage.play { stage in
-            let dispatcher = try await stage.start(["TRACKME_SOS_HEARTBEAT_URL": url])
+            _ = try await stage.start(["TRACKME_SOS_HEARTBEAT_URL": url])
             let (signature, body) = try await eventually("a heartbeat") { received.withLock { $0.first } }
             let files = KeyFiles(folder: stage.folder.appendingPathComponent("keys"))
             let secret = try WebhookSecret(files.readSecret(files.file("heartbeat.secret", of: .sosDispatcher)))

@@ -96,7 +96,7 @@ struct MemberStories {
 
     @Test("ORG-23, CON-06: an address that is in use elsewhere cannot be invited; consent away is told as such")
     func inviteRefused() async throws {
-        try await OrganisationHarness.runFounded { harness, founded in
+        try await OrganisationHarness.runFounded { (harness, founded) async throws in
             harness.consent.occupy("anna@example.org")
             let body = ["email": "anna@example.org", "role": "analyst"]
             #expect(try await harness.ask("POST", Self.members, token: founded.token, json: body).problem == "email-in-use")

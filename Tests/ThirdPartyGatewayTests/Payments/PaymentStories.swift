@@ -68,7 +68,7 @@ struct PaymentStories {
 
     @Test("PAY-05: a declined charge says why and costs nothing; another card or method is taken")
     func declined() async throws {
-        try await PaymentHarness.playAccepted { harness, request in
+        try await PaymentHarness.playAccepted { (harness, request) async throws in
             harness.card.become(.declines("insufficient-funds"))
             #expect(await problemName { try await harness.pay(request) } == "payment-declined")
             #expect(try await harness.messages().last?.values["reason"] == "insufficient-funds")

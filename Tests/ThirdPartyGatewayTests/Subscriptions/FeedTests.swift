@@ -185,7 +185,7 @@ struct FeedTests {
 
     @Test("privacy fails closed: while consent is silent for more than five seconds no item is handed out")
     func silence() async throws {
-        try await FeedHarness.runWithFeed { harness, feed in
+        try await FeedHarness.runWithFeed { (harness, feed) async throws in
             harness.world.silence.withLock { $0 = .milliseconds(5001) }
             await #expect(throws: FeedRefusal.consentSilent) { try await harness.items(feed) }
             harness.world.silence.withLock { $0 = .seconds(5) }
