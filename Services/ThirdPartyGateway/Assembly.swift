@@ -43,8 +43,10 @@ struct GatewayModule: Sendable {
         let checker = try TokenChecker(store: opened.store, issuer: runtime.settings.publicOrigin)
         organisations = try await OrganisationModule(settings.organisations, on: stores, runtime: runtime)
         let admit: Admit = { [door = organisations.door] exchange, right in try await door.admit(exchange, needing: right) }
+        let admitAnew: Admit = { [door = organisations.door] exchange, right in try await door.admitAnew(exchange, needing: right) }
         payments = try PaymentModule(settings.payments, on: stores, runtime: runtime, admit: admit)
-        subscriptions = try await SubscriptionModule(settings.subscriptions, on: stores, runtime: runtime, admit: admit)
+        subscriptions = try await SubscriptionModule(
+            settings.subscriptions, on: stores, runtime: runtime, admit: admit, admitAnew: admitAnew)
         requests = try RequestModule(
             settings.requests, on: stores, runtime: runtime,
             dependencies: RequestDependencies(

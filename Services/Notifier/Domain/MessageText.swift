@@ -144,7 +144,8 @@ extension MessageTemplate {
             .sosSignalLost, .sosCharging, .sosPauseReminder, .sosDispatch, .sosQuestion, .sosHelpCalled, .sosContactConcern,
             .sosContactWorse, .sosParameterSilent,
             .organisationConfirm, .organisationConfirmWithPassword, .organisationAddressChange, .organisationAddressChanged,
-            .organisationActive, .organisationAwaitsApproval, .organisationSuspended, .organisationClosed, .organisationLeft,
+            .organisationKeysChanged, .organisationActive, .organisationAwaitsApproval, .organisationSuspended, .organisationClosed,
+            .organisationLeft,
             .paymentReceived, .paymentFailed, .paymentNotFeasible, .paymentRefunded, .paymentDisputed, .paymentChargedBack,
             .requestAccepted, .requestDeclined, .requestUnanswered, .accessNarrowed, .accessWithdrawn, .accessEnded,
             .endpointPaused, .endpointGone:
@@ -166,7 +167,8 @@ extension MessageTemplate {
             .exportReady, .announcement, .dataBreach,
             .sosCharging, .sosPauseReminder,
             .organisationConfirm, .organisationConfirmWithPassword, .organisationAddressChange, .organisationAddressChanged,
-            .organisationActive, .organisationAwaitsApproval, .organisationSuspended, .organisationClosed, .organisationLeft,
+            .organisationKeysChanged, .organisationActive, .organisationAwaitsApproval, .organisationSuspended, .organisationClosed,
+            .organisationLeft,
             .paymentReceived, .paymentFailed, .paymentNotFeasible, .paymentRefunded, .paymentDisputed, .paymentChargedBack,
             .requestAccepted, .requestDeclined, .requestUnanswered, .accessNarrowed, .accessWithdrawn, .accessEnded,
             .endpointPaused, .endpointGone:

@@ -32,6 +32,12 @@ extension MessageText {
                 + "If it was not you, write to the support of this TrackMe at once.",
             short: "TrackMe: the address of {organisation} was changed on {time}. Not you? Contact us at once.",
             title: "The address was changed"),
+        .organisationKeysChanged: MessageText(
+            subject: "What opens the account of {organisation} was changed",
+            body: "on {time} {change} in the account of {organisation}.\n\n"
+                + "If it was none of you, undo it in TrackMe; let every member log out everywhere and choose a new password.",
+            short: "TrackMe: on {time} {change} at {organisation}. None of you? Undo it and choose new passwords.",
+            title: "An access to the account was changed"),
         .organisationActive: MessageText(
             subject: "{organisation} can now use TrackMe",
             body: "{organisation} can now ask for data. Its members log in as usual; programs use API clients, which you make yourself.",
@@ -88,6 +94,12 @@ extension MessageText {
                 + "Se non è stato lei, scriva subito all'assistenza di questo TrackMe.",
             short: "TrackMe: l'indirizzo di {organisation} è stato cambiato il {time}. Non è stato lei? Ci scriva subito.",
             title: "Indirizzo cambiato"),
+        .organisationKeysChanged: MessageText(
+            subject: "È cambiato un accesso all'account di {organisation}",
+            body: "il {time} nell'account di {organisation} {change}.\n\n"
+                + "Se non è stato nessuno di voi, annullatelo in TrackMe; ogni membro termini tutti gli accessi e scelga una nuova password.",
+            short: "TrackMe: il {time} {change} ({organisation}). Nessuno di voi? Annullatelo e scegliete nuove password.",
+            title: "È cambiato un accesso all'account"),
         .organisationActive: MessageText(
             subject: "{organisation} può usare TrackMe",
             body:

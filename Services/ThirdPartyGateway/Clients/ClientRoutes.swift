@@ -57,17 +57,22 @@ struct ClientRoutes: Sendable {
         Route(
             .patch, Self.path + "/{client}", access: .organisation, scopes: [Right.organisationManage.rawValue],
             summary: "Gives an API client another name or other rights",
-            description: "Tokens that were given for rights it has no more end. Needs `organisation:manage`.", parameters: [Self.client],
+            description: """
+                Tokens that were given for rights it has no more end. A member's last proof must be less than five minutes old. Needs \
+                `organisation:manage`.
+                """,
+            parameters: [Self.client],
             body: .json(ClientChangeBody.self, examples: [["scopes": ["requests:read"]]]),
             answers: [
-                .json(200, "Changed", ClientItem.self, example: Examples.listedClient), .noAdmission, .beyondOwn,
+                .json(200, "Changed", ClientItem.self, example: Examples.listedClient), .mayAskForProof, .noAdmission, .beyondOwn,
                 .problem(404, "not-found"),
             ]
         ) { exchange in
-            let standing = try await door.admit(exchange, needing: .organisationManage)
+            let standing = try await door.admitAnew(exchange, needing: .organisationManage)
             let client = try exchange.identifier("client", of: APIClient.self)
             let body: ClientChangeBody = try await exchange.json()
-            let row = try await service.change(client, label: body.name, rights: body.scopes.map(Set.init), by: standing)
+            let row = try await service.change(
+                client, label: body.name, rights: body.scopes.map(Set.init), by: standing, at: exchange.receivedAt)
             return try .json(ClientItem(row))
         }
     }

@@ -54,6 +54,7 @@ final class ClientService: Sendable {
     private let settings: OrganisationSettings
     private let store: Store
     private let table: ClientStore
+    private let repository: OrganisationRepository
     private let directory: OrganisationRegister
     private let firstAnswers: FirstAnswers<MadeClient>
     private let logger: Logger
@@ -62,10 +63,11 @@ final class ClientService: Sendable {
     private let known = Mutex(Known())
 
     init(
-        settings: OrganisationSettings, store: Store, table: ClientStore, directory: OrganisationRegister, answersKey: SymmetricKey,
-        logger: Logger
+        settings: OrganisationSettings, store: Store, table: ClientStore, repository: OrganisationRepository,
+        directory: OrganisationRegister, answersKey: SymmetricKey, logger: Logger
     ) {
-        (self.settings, self.store, self.table, self.directory, self.logger) = (settings, store, table, directory, logger)
+        (self.settings, self.store, self.table, self.logger) = (settings, store, table, logger)
+        (self.repository, self.directory) = (repository, directory)
         firstAnswers = FirstAnswers(secret: answersKey)
         refused = RefusedCredentials(logger: logger)
     }
@@ -88,7 +90,7 @@ final class ClientService: Sendable {
             id: made.client, organisation: standing.id, label: label, rights: rights, secret: ClientToken.digest(made.secret),
             oldSecret: nil, oldUntil: nil, createdAt: at, usedAt: nil)
         let most = settings.clientsMost
-        let result = try await store.write { [table, firstAnswers] db -> (MadeClient, ClientRow, Bool) in
+        let result = try await store.write { [table, repository, firstAnswers] db -> (MadeClient, ClientRow, Bool) in
             if let first = try firstAnswers.find(db, request) {
                 guard let row = try table.find(db, first.client, of: standing.id) else { throw Problem.notFound }
                 return (first, row, true)
@@ -99,6 +101,7 @@ final class ClientService: Sendable {
                     italian: "Ce ne possono essere \(most). Ne elimini uno che non si usa più.")
             }
             try table.add(db, fresh)
+            try repository.tell(db, standing.id, .clientMade, at: at)
             try firstAnswers.remember(db, made, of: request, status: 201, at: at)
             return (made, fresh, false)
         }
@@ -107,11 +110,14 @@ final class ClientService: Sendable {
     }
 
     /// Another name, other rights; tokens that were given for more end.
-    func change(_ id: ClientID, label: String?, rights: Set<Right>?, by standing: Standing) async throws -> ClientRow {
-        let row = try await store.write { [table] db -> ClientRow in
+    func change(
+        _ id: ClientID, label: String?, rights: Set<Right>?, by standing: Standing, at: Timestamp
+    ) async throws -> ClientRow {
+        let row = try await store.write { [table, repository] db -> ClientRow in
             guard var row = try table.find(db, id, of: standing.id) else { throw Problem.notFound }
             if let rights { try Self.require(standing, mayGive: rights) }
             if let rights, !row.rights.isSubset(of: rights) { try table.deleteTokens(db, of: id) }
+            if let rights, !rights.isSubset(of: row.rights) { try repository.tell(db, standing.id, .clientRightsAdded, at: at) }
             row.label = label ?? row.label
             row.rights = rights ?? row.rights
             try table.setName(db, id, label: row.label, rights: row.rights)
@@ -125,10 +131,11 @@ final class ClientService: Sendable {
     func rotate(_ id: ClientID, by standing: Standing, at: Timestamp) async throws -> (secret: String, oldUntil: Timestamp) {
         let secret = ClientToken.makeSecret()
         let until = at + settings.secretOverlap
-        try await store.write { [table] db in
+        try await store.write { [table, repository] db in
             guard let row = try table.find(db, id, of: standing.id) else { throw Problem.notFound }
             try Self.require(standing, mayGive: row.rights)
             try table.rotate(db, id, to: ClientToken.digest(secret), oldUntil: until)
+            try repository.tell(db, standing.id, .clientSecretReplaced, at: at)
         }
         logger.notice("an API client's secret was rotated", metadata: ["client": "\(id)", "by": "\(standing.actor)"])
         return (secret, until)

@@ -68,7 +68,7 @@ struct MemberRoutes: Sendable {
             let standing = try await door.admitAnew(exchange, needing: .organisationManage)
             let member = try exchange.identifier("member", of: Member.self)
             let body: RoleBody = try await exchange.json()
-            return try .json(MemberItem(try await service.change(member, to: body.role, by: standing)))
+            return try .json(MemberItem(try await service.change(member, to: body.role, by: standing, at: exchange.receivedAt)))
         }
     }
 
@@ -76,15 +76,18 @@ struct MemberRoutes: Sendable {
         Route(
             .delete, "/thirdparty/v1/members/{member}", access: .organisation, scopes: [Right.organisationManage.rawValue],
             summary: "Removes a member",
-            description: "The member is refused from now on; log-in and sessions end. Needs `organisation:manage`.",
+            description: """
+                The member is refused from now on; log-in and sessions end. A member's last proof must be less than five minutes old. Needs \
+                `organisation:manage`.
+                """,
             parameters: [Self.member],
             answers: [
-                Answer(204, "Removed"), .noAdmission, .beyondOwn, .problem(404, "not-found"),
+                Answer(204, "Removed"), .mayAskForProof, .noAdmission, .beyondOwn, .problem(404, "not-found"),
                 .problem(409, Problem.memberStays.name),
             ]
         ) { exchange in
-            let standing = try await door.admit(exchange, needing: .organisationManage)
-            try await service.remove(try exchange.identifier("member", of: Member.self), by: standing)
+            let standing = try await door.admitAnew(exchange, needing: .organisationManage)
+            try await service.remove(try exchange.identifier("member", of: Member.self), by: standing, at: exchange.receivedAt)
             return .empty()
         }
     }

@@ -13,6 +13,7 @@ struct MemberService: Sendable {
     let store: Store
     let table: MemberStore
     let organisations: OrganisationStore
+    let repository: OrganisationRepository
     let directory: OrganisationRegister
     let consent: ConsentClient
     let jobs: OrganisationJobStore
@@ -53,10 +54,11 @@ struct MemberService: Sendable {
             throw error.refusal
         }
         let row = MemberRow(id: member, organisation: standing.id, role: role, contact: contact, since: at)
-        let isStill = try await store.write { [organisations, table] db -> Bool in
+        let isStill = try await store.write { [organisations, repository, table] db -> Bool in
             guard let state = try organisations.state(db, standing.id), state.mayAct else { return false }
             if let known = try table.find(db, member, of: standing.id) { try Self.require(standing, mayGive: known.role) }
             try table.add(db, row)
+            try repository.tell(db, standing.id, .memberInvited, at: at)
             return true
         }
         guard isStill else {
@@ -69,7 +71,7 @@ struct MemberService: Sendable {
     }
 
     /// - Throws: `member-stays` for the first member, who is always an owner; `not-found`.
-    func change(_ member: MemberID, to role: Role, by standing: Standing) async throws -> MemberRow {
+    func change(_ member: MemberID, to role: Role, by standing: Standing, at: Timestamp) async throws -> MemberRow {
         let row = try await store.write { [self] db -> MemberRow in
             guard let row = try table.find(db, member, of: standing.id) else { throw Problem.notFound }
             try Self.require(standing, mayGive: row.role)
@@ -77,6 +79,7 @@ struct MemberService: Sendable {
             guard row.role != role else { return row }
             guard try organisations.find(db, standing.id)?.founder != member else { throw Self.founderStays }
             try table.setRole(db, member, role)
+            try repository.tell(db, standing.id, .roleChanged, at: at)
             return MemberRow(id: row.id, organisation: row.organisation, role: role, contact: row.contact, since: row.since)
         }
         directory.changed(standing.id)
@@ -86,13 +89,14 @@ struct MemberService: Sendable {
     }
 
     /// From its commit on the member may nothing here; consent ends the log-in and frees the address.
-    func remove(_ member: MemberID, by standing: Standing) async throws {
+    func remove(_ member: MemberID, by standing: Standing, at: Timestamp) async throws {
         try await store.write { [self] db in
             guard let row = try table.find(db, member, of: standing.id) else { throw Problem.notFound }
             try Self.require(standing, mayGive: row.role)
             guard try organisations.find(db, standing.id)?.founder != member else { throw Self.founderStays }
             try table.delete(db, member)
             try jobs.remove(db, member)
+            try repository.tell(db, standing.id, .memberRemoved, at: at)
         }
         directory.changed(standing.id)
         logger.notice("a member was removed", metadata: ["member": "\(member)", "by": "\(standing.actor)"])

@@ -41,11 +41,11 @@ struct OrganisationModule: Sendable {
             closing: OrganisationClosingStore(members: memberTable, bills: stores.bills, subscriptions: stores.subscriptions),
             directory: directory, consent: consent, jobs: jobs, answersKey: answersKey, logger: runtime.logger)
         members = MemberService(
-            store: store, table: memberTable, organisations: table, directory: directory, consent: consent, jobs: jobs.queues,
-            logger: runtime.logger)
+            store: store, table: memberTable, organisations: table, repository: repository, directory: directory, consent: consent,
+            jobs: jobs.queues, logger: runtime.logger)
         clients = ClientService(
-            settings: settings, store: store, table: ClientStore(key: table.key), directory: directory, answersKey: answersKey,
-            logger: runtime.logger)
+            settings: settings, store: store, table: ClientStore(key: table.key), repository: repository, directory: directory,
+            answersKey: answersKey, logger: runtime.logger)
         service = OrganisationReviewService(
             store: store, table: table, members: memberTable, repository: repository, consent: consent, directory: directory,
             answers: stores.opened.answers, logger: runtime.logger, now: now)

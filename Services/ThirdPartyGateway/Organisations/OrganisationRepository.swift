@@ -50,6 +50,15 @@ struct OrganisationRepository: Sendable {
                 language: details.language, values: values, notAfter: notAfter))
     }
 
+    /// Tells the corporate address, which is an owner's, of what stays good after every log-out, in the caller's transaction: whoever did it
+    /// may hold a stolen token.
+    func tell(_ db: Database, _ id: OrganisationID, _ change: KeyChange, at: Timestamp) throws {
+        guard let row = try table.find(db, id), row.state != .closed else { return }
+        try mail(
+            db, to: row.details.email, row.details, .organisationKeysChanged,
+            ["time": at.rfc3339, "change": change.words(row.details.language)])
+    }
+
     private func details(_ db: Database, _ id: OrganisationID) throws -> OrganisationDetails {
         guard let row = try table.find(db, id) else { throw Unknown() }
         return row.details

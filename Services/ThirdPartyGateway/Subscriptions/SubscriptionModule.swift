@@ -24,9 +24,11 @@ struct SubscriptionModule: Sendable {
     let services: [any Service]
     private let publicKey: VerifyingKey
     private let admit: Admit
+    private let admitAnew: Admit
 
+    /// - Parameter admitAnew: for what outlives the session in which it is done.
     init(
-        _ settings: SubscriptionSettings, on stores: GatewayStores, runtime: Runtime, admit: @escaping Admit
+        _ settings: SubscriptionSettings, on stores: GatewayStores, runtime: Runtime, admit: @escaping Admit, admitAnew: @escaping Admit
     ) async throws {
         let (store, keys, logger) = (stores.opened.store, stores.opened.keys, runtime.logger)
         let (hub, repository, clock) = (stores.hub, stores.subscriptions, stores.clock)
@@ -61,10 +63,10 @@ struct SubscriptionModule: Sendable {
                 hub: hub, transport: { await sender.send($0) }, clock: clock, jitter: { Double.random(in: 0...1) }, logger: logger),
             endpoints: table)
         endpoints = EndpointService(
-            store: store, table: table, queue: queue, workers: workers, guardian: EndpointGuard(allowsPrivate: settings.allowsPrivate),
-            handshake: { await sender.sendForAnswer($0) }, firstAnswers: FirstAnswers(secret: try runtime.key("answers")), clock: clock,
-            logger: logger)
-        (self.repository, self.admit, publicKey) = (repository, admit, signingKey.publicKey)
+            store: store, table: table, queue: queue, organisations: stores.organisations, workers: workers,
+            guardian: EndpointGuard(allowsPrivate: settings.allowsPrivate), handshake: { await sender.sendForAnswer($0) },
+            firstAnswers: FirstAnswers(secret: try runtime.key("answers")), clock: clock, logger: logger)
+        (self.repository, self.admit, self.admitAnew, publicKey) = (repository, admit, admitAnew, signingKey.publicKey)
         services = [
             Background(grants.run), Background(arrivals.run), Background(reading.run), Background(workers.run), Background(upkeep.run),
         ]
@@ -72,7 +74,7 @@ struct SubscriptionModule: Sendable {
 
     var routes: [Route] {
         SubscriptionRoutes(service: subscriptions, admit: admit).all
-            + EndpointRoutes(service: endpoints, publicKey: publicKey, admit: admit).all
+            + EndpointRoutes(service: endpoints, publicKey: publicKey, admit: admit, admitAnew: admitAnew).all
     }
 
     // MARK: What others say

@@ -12,6 +12,8 @@ struct EndpointRoutes: Sendable {
     let service: EndpointService
     let publicKey: VerifyingKey
     let admit: Admit
+    /// For what outlives the session: a member proves once more who they are.
+    let admitAnew: Admit
 
     var all: [Route] { [list, register, find, remove, verify, rotate, deadLetters, resend, keys] }
 
@@ -41,15 +43,17 @@ struct EndpointRoutes: Sendable {
                 It gets everything new of all subscriptions once it is verified. Messages follow Standard Webhooks: `v1` signatures by the \
                 `secret` of this answer, `v1a` by the key at `/thirdparty/v1/webhook-keys`. Only https addresses on the public Internet; \
                 redirects are not followed. Answer 2xx within 10 s; everything else is tried again with growing pauses for 72 h; 410 ends \
-                it. A message may come twice, always under the same `webhook-id`, and items carry numbers. Needs `subscriptions:manage`.
+                it. A message may come twice, always under the same `webhook-id`, and items carry numbers. A member's last proof must be less \
+                than five minutes old. Needs `subscriptions:manage`.
                 """,
             body: .json(EndpointBody.self, examples: [["url": "https://example.org/trackme", "description": "production"]]),
             answers: [
-                .json(201, "Registered; the secret is shown this once", EndpointItem.self, example: Examples.endpoint), .noAdmission,
+                .json(201, "Registered; the secret is shown this once", EndpointItem.self, example: Examples.endpoint), .mayAskForProof,
+                .noAdmission,
                 .problem(409, Problem.tooManyEndpoints.name), .problem(422, Problem.invalidEndpoint.name),
             ], takesIdempotencyKey: true
         ) { exchange in
-            let standing = try await admit(exchange, .subscriptionsManage)
+            let standing = try await admitAnew(exchange, .subscriptionsManage)
             let bytes = Array(try await exchange.body().readableBytesView)
             let body: EndpointBody = try await exchange.json(in: Data(bytes))
             let request = try RepeatableRequest(exchange, bytes, "register-endpoint")
@@ -106,13 +110,15 @@ struct EndpointRoutes: Sendable {
         Route(
             .post, "/thirdparty/v1/endpoints/{endpoint}/secret", as: "replaceEndpointSecret", access: .organisation,
             scopes: [Right.subscriptionsManage.rawValue], summary: "Replaces an endpoint's secret",
-            description: "Messages carry both signatures for a day. Needs `subscriptions:manage`.", parameters: [Self.endpoint],
+            description: "Messages carry both signatures for a day. A member's last proof must be less than five minutes old. Needs "
+                + "`subscriptions:manage`.",
+            parameters: [Self.endpoint],
             answers: [
-                .json(200, "The new secret, shown this once", EndpointSecretItem.self, example: Examples.endpointSecret), .noAdmission,
-                Self.absent,
+                .json(200, "The new secret, shown this once", EndpointSecretItem.self, example: Examples.endpointSecret), .mayAskForProof,
+                .noAdmission, Self.absent,
             ]
         ) { exchange in
-            try .json(EndpointSecretItem(secret: try await service.rotate(try await view(exchange).endpoint.id)))
+            try .json(EndpointSecretItem(secret: try await service.rotate(try await view(exchange, by: admitAnew).endpoint.id)))
         }
     }
 
@@ -163,7 +169,9 @@ struct EndpointRoutes: Sendable {
         }
     }
 
-    private func view(_ exchange: Exchange) async throws -> EndpointService.View {
+    private func view(_ exchange: Exchange) async throws -> EndpointService.View { try await view(exchange, by: admit) }
+
+    private func view(_ exchange: Exchange, by admit: Admit) async throws -> EndpointService.View {
         let standing = try await admit(exchange, .subscriptionsManage)
         guard let view = try await service.find(exchange.identifier("endpoint"), of: standing.id) else { throw Problem.absent }
         return view

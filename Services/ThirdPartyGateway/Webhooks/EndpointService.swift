@@ -18,6 +18,7 @@ struct EndpointService: Sendable {
     let store: Store
     let table: EndpointStore
     let queue: WebhookQueueStore
+    let organisations: OrganisationRepository
     let workers: WebhookDeliveryWorkers
     let guardian: EndpointGuard
     let handshake: Handshake
@@ -70,7 +71,7 @@ struct EndpointService: Sendable {
             id: .random(), organisation: organisation, state: .unverified,
             details: Endpoint.Details(url: address.text, description: description, secrets: [Endpoint.Secret(text: secret)]),
             health: EndpointHealth(), createdAt: now)
-        return try await store.write { [table, firstAnswers] db in
+        return try await store.write { [table, organisations, firstAnswers] db in
             if let first = try firstAnswers.find(db, request) { return (first, true) }
             guard try table.all(db, of: organisation).count < Self.mostEndpoints else {
                 throw Problem.tooManyEndpoints.saying(
@@ -78,6 +79,7 @@ struct EndpointService: Sendable {
                     italian: "Ci sono già \(Self.mostEndpoints) indirizzi; prima ne tolga uno.")
             }
             try table.insert(db, endpoint)
+            try organisations.tell(db, organisation, .endpointAdded, at: now)
             let item = EndpointItem(View(endpoint: endpoint, waiting: 0, dead: 0), secret: secret)
             try firstAnswers.remember(db, item, of: request, status: 201, at: now)
             return (item, false)
@@ -92,12 +94,13 @@ struct EndpointService: Sendable {
     /// The new secret signs at once, the old one beside it for a day.
     func rotate(_ id: WebhookEndpointID) async throws -> String {
         let (secret, now) = (WebhookSecret.random().text, clock())
-        return try await store.write { [table] db in
+        return try await store.write { [table, organisations] db in
             guard var endpoint = try table.find(db, id) else { throw Problem.notFound }
             let old = endpoint.details.secrets.filter { $0.until.map { now < $0 } ?? true }.prefix(2)
             endpoint.details.secrets =
                 [Endpoint.Secret(text: secret)] + old.map { Endpoint.Secret(text: $0.text, until: $0.until ?? now + Self.overlap) }
             try table.save(db, endpoint)
+            try organisations.tell(db, endpoint.organisation, .endpointSecretReplaced, at: now)
             return secret
         }
     }

@@ -74,6 +74,8 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case organisationConfirmWithPassword = "organisation-confirm-with-password"
     case organisationAddressChange = "organisation-address-change"
     case organisationAddressChanged = "organisation-address-changed"
+    /// To an organisation: what stays good after every log-out was changed, such as a client, an address for webhooks or a member.
+    case organisationKeysChanged = "organisation-keys-changed"
     /// Confirmed and, where an operator approves, approved.
     case organisationActive = "organisation-active"
     case organisationAwaitsApproval = "organisation-awaits-approval"
@@ -145,6 +147,7 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .organisationConfirmWithPassword: ["organisation", "link", "hours", "password"]
         case .organisationActive, .organisationAwaitsApproval, .organisationSuspended: ["organisation"]
         case .organisationAddressChanged: ["organisation", "time"]
+        case .organisationKeysChanged: ["organisation", "time", "change"]
         case .organisationClosed: ["organisation", "debts"]
         case .organisationLeft: ["name", "organisation"]
         case .endpointPaused: ["organisation", "address", "hours"]

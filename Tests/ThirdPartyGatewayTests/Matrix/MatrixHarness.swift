@@ -37,6 +37,7 @@ final class MatrixHarness: Sendable {
     let logIns: TokenIssuer
     let port: Int
     private let declared: DeclaredAnswers
+    private let outboxKey: SymmetricKey
     private let harness: Harness
 
     private init(_ folder: URL) async throws {
@@ -52,6 +53,7 @@ final class MatrixHarness: Sendable {
         let parts = try await GatewayModule(GatewayAssembly.settings(&reader), on: own)
         logIns = try TokenIssuer(OrganisationHarness.origin)
         parts.checker.learn(.key(logIns.state))
+        outboxKey = try own.key("outbox")
         self.parts = parts
         declared = try DeclaredAnswers(parts.server.routes)
         self.harness = harness
@@ -65,6 +67,11 @@ final class MatrixHarness: Sendable {
     }
 
     var ask: GatewayCaller { GatewayCaller(port: port, declared: declared) }
+
+    /// Nobody empties the outbox.
+    func waitingMails() async throws -> [SendMessage] {
+        try await parts.opened.store.read { [outboxKey] db in try OrganisationRepository.waitingMails(db, sealedUnder: outboxKey) }
+    }
 
     /// Put straight into the store, in this state.
     func organisation(_ state: OrganisationState, named name: String, vatNumber: String) async throws -> MatrixOrganisation {

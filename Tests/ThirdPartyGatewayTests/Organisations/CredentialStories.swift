@@ -81,6 +81,8 @@ struct CredentialStories {
                 ("POST", "members", ["email": "thief@example.org", "role": "owner"]),
                 ("PATCH", "members/\(analyst.member)", ["role": "owner"]), ("PUT", "organisation/email", ["email": "thief@example.org"]),
                 ("POST", "organisation/closing", ["confirmation": "Istituto Ricerche S.p.A."]),
+                ("PATCH", "clients/\(client)", ["scopes": ["data:read", "organisation:manage"]]),
+                ("DELETE", "members/\(analyst.member)", [:]),
             ]
             for (method, path, body) in orders {
                 let refused = try await harness.ask(
@@ -93,6 +95,55 @@ struct CredentialStories {
             let given = try await Self.token(harness, client, secret).expect(status: 200)
             let bearer = try #require(given.json["access_token"] as? String)
             try await harness.ask("POST", "/thirdparty/v1/clients", token: bearer, json: program).expect(status: 201)
+        }
+    }
+
+    @Test("X4, ORG-11, ORG-23: clients were made, given rights and members removed in the owners' name, and no owner was told")
+    func ownersTold() async throws {
+        try await OrganisationHarness.runFounded { harness, founded in
+            let analyst = try await harness.invite("giulia@example.org", as: .analyst, by: founded)
+            let program: [String: Any] = ["name": "nightly", "scopes": ["data:read"]]
+            let made = try await harness.ask("POST", "/thirdparty/v1/clients", token: founded.token, json: program).expect(status: 201)
+            let client = "clients/\(try #require(made.json["client"] as? String))"
+            let orders: [(method: String, path: String, body: [String: Any]?)] = [
+                ("POST", client + "/secret", nil), ("PATCH", client, ["scopes": ["data:read", "requests:read"]]),
+                ("PATCH", client, ["name": "daily", "scopes": ["data:read"]]), ("PATCH", "members/\(analyst.member)", ["role": "billing"]),
+                ("DELETE", "members/\(analyst.member)", nil),
+            ]
+            for (method, path, body) in orders {
+                let answer = try await harness.ask(method, "/thirdparty/v1/\(path)", token: founded.token, json: body)
+                #expect((200..<300).contains(answer.status), "\(method) \(path): \(answer.text)")
+            }
+            let expected: [KeyChange] = [
+                .memberInvited, .clientMade, .clientSecretReplaced, .clientRightsAdded, .roleChanged, .memberRemoved,
+            ]
+            let address = OrganisationHarness.address
+            let last = try await harness.mail.arrived(to: address, .organisationKeysChanged, count: expected.count)
+            let language = last.language
+            let told = harness.mail.messages(to: address, .organisationKeysChanged).compactMap { $0.values["change"] }
+            #expect(told.sorted() == expected.map { $0.words(language) }.sorted(), "fewer rights are told to nobody")
+        }
+    }
+
+    @Test("X4, ORG-11: with a member's stolen token webhooks went to an address of the thief's, and its secret was shown")
+    func stolenEndpoint() async throws {
+        try await MatrixHarness.run { harness in
+            let own = try await harness.organisation(.active, named: "own", vatNumber: "00743110157")
+            let owner = try #require(own.members[.owner])
+            let stolen = try harness.logIns.token(owner.id, of: own.id, proved: Timestamp.now - .seconds(600))
+            let (path, body) = ("/thirdparty/v1/endpoints", #"{"url":"https://example.org/trackme"}"#)
+            let refused = try await harness.ask("POST", path, token: stolen, text: body)
+            #expect(refused.status == 401 && refused.problem == "insufficient-user-authentication")
+            let made = try await harness.ask("POST", path, token: owner.token, text: body).expect(status: 201)
+            let secret = path + "/\(try #require(made.json["id"] as? String))/secret"
+            #expect(try await harness.ask("POST", secret, token: stolen).problem == "insufficient-user-authentication")
+            try await harness.ask("POST", secret, token: owner.token).expect(status: 200)
+            let program = try #require(own.client.tokens[[.subscriptionsManage]])
+            try await harness.ask("POST", path, token: program, text: body).expect(status: 201)
+            let told = try await harness.waitingMails().filter { $0.template == .organisationKeysChanged }
+            let changes: [KeyChange] = [.endpointAdded, .endpointSecretReplaced, .endpointAdded]
+            let language = try #require(told.first?.language)
+            #expect(told.compactMap { $0.values["change"] } == changes.map { $0.words(language) })
         }
     }
 

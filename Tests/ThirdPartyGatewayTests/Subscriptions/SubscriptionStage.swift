@@ -67,7 +67,8 @@ final class SubscriptionStage: Sendable {
         stores = try GatewayStores(
             settings, opened: opened,
             outbox: MessageOutbox(in: opened.store, sealedUnder: .random(), logger: harness.logger) { _ in }, on: own)
-        let parts = try await SubscriptionModule(settings.subscriptions, on: stores, runtime: own, admit: Self.admit)
+        let parts = try await SubscriptionModule(
+            settings.subscriptions, on: stores, runtime: own, admit: Self.admit, admitAnew: Self.admit)
         let server = HTTPServer(
             .init(title: "Subscriptions", version: "1.0.0", summary: "Under test.", prefix: "thirdparty"), routes: parts.routes, port: 0,
             health: Health(missing: { [] }, metrics: { "" }),
