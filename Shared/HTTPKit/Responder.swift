@@ -199,8 +199,9 @@ extension Responder {
         case open(Credentials?)
     }
 
-    /// What can be refused on the connection's own thread, in the order in which `respond` would. A body's length is not looked at:
-    /// handlers count who comes, and look at the path, before they read.
+    /// What can be refused on the connection's own thread, in the order in which `respond` would. Where credentials are shown, the caller's
+    /// budget and the body's type come after their proof, which may take a signature. A body's length is not looked at: handlers count who
+    /// comes, and look at the path, before they read.
     private func judge(
         _ head: RequestHead, _ body: RequestBody, _ finding: RouteTable.Finding, _ connection: Connection
     ) -> Judgement {
@@ -214,14 +215,16 @@ extension Responder {
                 return .open(
                     try Credentials.shown(by: head, method: head.method, for: route.access, publicOrigin: state.publicOrigin))
             }
+            // Who has used up their budget is told that first.
+            let payer = try route.isInternal ? nil : admit(.anyone, head, body, route, connection)
             do {
                 _ = try Self.mediaType(head, route.body)
-                return .open(nil)
             } catch {
-                // Who has used up their budget is told that first.
-                let payer = try route.isInternal ? nil : admit(.anyone, head, body, route, connection)
                 return .refused(error, payer: payer)
             }
+            // Work is counted while it is done: what waits for a thread holds nothing, and is admitted again there.
+            payer?.release()
+            return .open(nil)
         } catch {
             return .refused(error, payer: nil)
         }

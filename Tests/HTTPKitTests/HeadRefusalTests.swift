@@ -56,36 +56,134 @@ struct HeadRefusalTests {
     private static let mine = Route(.post, "/mine", access: .device, summary: "Mine", answers: []) { _ in .empty() }
     private static let theirs = Route(.post, "/theirs", access: .account, summary: "Theirs", answers: []) { _ in .empty() }
 
-    /// What its head alone refuses, and how.
-    private static let refused: [(line: String, fields: String, status: Int, problem: String)] = [
-        ("POST /nowhere", "", 404, "not-found"),
-        ("DELETE /test/v1/measure", "", 405, "method-not-allowed"),
-        ("POST /mine", "", 401, "unauthorised"),
-        ("POST /mine", "Authorization: Basic good\r\n", 401, "unauthorised"),
-        ("POST /theirs", "Cookie: __Host-trackme=good\r\nOrigin: https://evil.example\r\n", 403, "wrong-origin"),
-        ("POST /test/v1/measure", "Content-Type: text/csv\r\n", 415, "unsupported-media-type"),
-        ("POST /test/v1/measure", "", 415, "unsupported-media-type"),
+    /// What its head alone refuses, and how; the error is what a task that runs on another thread would have answered with.
+    private static let refused: [(line: String, fields: String, status: Int, problem: String, error: any Error)] = [
+        ("POST /nowhere", "", 404, "not-found", Problem.notFound),
+        ("DELETE /test/v1/measure", "", 405, "method-not-allowed", measureTakesPost),
+        ("POST /mine", "", 401, "unauthorised", Problem.unauthorised),
+        ("POST /mine", "Authorization: Basic good\r\n", 401, "unauthorised", Problem.unauthorised),
+        ("POST /theirs", "Cookie: __Host-trackme=good\r\nOrigin: https://evil.example\r\n", 403, "wrong-origin", Problem.wrongOrigin),
+        ("POST /test/v1/measure", "Content-Type: text/csv\r\n", 415, "unsupported-media-type", noJSON),
+        ("POST /test/v1/measure", "", 415, "unsupported-media-type", noJSON),
+        // The path before the method before who asks before the type.
+        ("DELETE /nowhere", "Authorization: Basic good\r\nContent-Type: text/csv\r\n", 404, "not-found", Problem.notFound),
+        ("DELETE /typed", "Content-Type: text/csv\r\n", 405, "method-not-allowed", measureTakesPost),
+        ("POST /typed", "Content-Type: text/csv\r\n", 401, "unauthorised", Problem.unauthorised),
     ]
+    private static let noJSON = Problem.unsupportedMediaType([MediaType.json])
 
-    @Test("X2: what the head alone refuses waited for the threads that handlers run on: it is answered while all of them are taken")
+    private static var measureTakesPost: Refusal {
+        var refusal = Refusal(.methodNotAllowed)
+        refusal.allow = "POST"
+        return refusal
+    }
+
+    private static let typed = Route(
+        .post, "/typed", access: .device, summary: "Mine, of one type", body: BodyShape([.init(MediaType.json, .anything)]), answers: []
+    ) { _ in .empty() }
+
+    /// A task answers with the error of `refused` that its path names.
+    private static let thrown = Route(.post, "/thrown/{number}", access: .anyone, summary: "Refuses", answers: []) { exchange in
+        throw HeadRefusalTests.refused[Int(exchange.path("number")) ?? 0].error
+    }
+
+    /// The bytes of one answer. The request's body comes with its head, or behind the answer: nobody reads it.
+    private static func answer(to line: String, _ fields: String, isLate: Bool, on connection: RawConnection) async -> [UInt8] {
+        let head = "\(line) HTTP/1.1\r\nHost: t\r\n\(fields)Content-Length: 3\r\n\r\n"
+        await connection.send(isLate ? head : head + "{1}")
+        var bytes: [UInt8] = []
+        while true {
+            if let answer = RawAnswer(bytes), answer.body.count >= Int(answer.headers["content-length"] ?? "0") ?? 0 { break }
+            let more = await connection.receive()
+            if more.isEmpty { break }
+            bytes += more
+        }
+        if isLate { await connection.send("{1}") }
+        return bytes
+    }
+
+    /// All of it but the time.
+    private static func lines(_ answer: [UInt8]) -> [Substring] {
+        String(decoding: answer, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: false)
+            .filter { !$0.hasPrefix("Date: ") }
+    }
+
+    @Test("X2: what the head alone refuses waited for the threads of handlers: it is answered while they are taken, as by a task")
     func whileThreadsAreTaken() async throws {
         let blockade = Blockade()
-        try await withServer(blockade.route, Self.mine, Self.theirs, measure()) { port in
+        try await withServer(blockade.route, Self.mine, Self.theirs, Self.typed, Self.thrown, measure()) { port in
+            let connection = try RawConnection(port: port)
+            var ofTasks: [[Substring]] = []
+            for number in Self.refused.indices {
+                for isLate in [false, true] {
+                    let fields = "X-Request-Id: r-\(number)\r\n"
+                    ofTasks.append(Self.lines(await Self.answer(to: "POST /thrown/\(number)", fields, isLate: isLate, on: connection)))
+                }
+            }
             let holding = try await blockade.begin(port)
             defer { blockade.end() }
-            let connection = try RawConnection(port: port)
-            for (number, (line, fields, status, problem)) in Self.refused.enumerated() {
+            for (number, (line, fields, status, problem, _)) in Self.refused.enumerated() {
                 // At once with its head, and behind it: nobody reads the body, and the connection goes on.
                 for isLate in [false, true] {
-                    let head = "\(line) HTTP/1.1\r\nHost: t\r\nX-Request-Id: r-\(number)\r\n\(fields)Content-Length: 3\r\n\r\n"
-                    await connection.send(isLate ? head : head + "{1}")
-                    let answer = await connection.receiveAnswer()
-                    if isLate { await connection.send("{1}") }
+                    let bytes = await Self.answer(to: line, "X-Request-Id: r-\(number)\r\n\(fields)", isLate: isLate, on: connection)
+                    let answer = RawAnswer(bytes)
                     #expect(answer?.status == status && answer?.problem == problem, "\(line): \(answer?.text ?? "no answer")")
                     #expect(answer?.headers["x-request-id"] == "r-\(number)" && answer?.json["requestId"] as? String == "r-\(number)")
                     #expect(answer?.headers["connection"] == nil && answer?.headers["cache-control"] == "no-store")
                     #expect(answer?.headers["www-authenticate"] == (status == 401 ? "Bearer" : nil))
+                    #expect(answer?.headers["allow"] == (status == 405 ? "POST" : nil))
+                    #expect(Self.lines(bytes) == ofTasks[number * 2 + (isLate ? 1 : 0)], "\(line), late: \(isLate)")
                 }
+            }
+            #expect(blockade.stands, "an answer waited for a thread")
+            withExtendedLifetime(holding) {}
+        }
+    }
+
+    @Test("X2: a stranger whose budget is used up waited for a thread to be told so: it is said while all of them are taken")
+    func withoutBudget() async throws {
+        let blockade = Blockade()
+        let putOff = Route(.post, "/put-off", access: .anyone, summary: "Refuses", answers: []) { _ in
+            throw Refusal(.tooManyRequests, retryAfter: .seconds(1))
+        }
+        var limits = HTTPLimits()
+        // Those that hold the threads are this address' last.
+        limits.requestsPerCaller = Blockade.threads
+        try await withServer(blockade.route, putOff, measure(), limits: limits) { port in
+            let json = "X-Request-Id: r-1\r\nContent-Type: application/json\r\n"
+            let elsewhere = forwarded("198.51.100.8").map { "\($0.key): \($0.value)\r\n" }.joined()
+            var ofTasks: [[Substring]] = []
+            for isLate in [false, true] {
+                let connection = try RawConnection(port: port)
+                ofTasks.append(Self.lines(await Self.answer(to: "POST /put-off", json + elsewhere, isLate: isLate, on: connection)))
+            }
+            let holding = try await blockade.begin(port)
+            defer { blockade.end() }
+            // A body that is still to come ends the connection: there is no room for it.
+            for (isLate, ofTask) in zip([false, true], ofTasks) {
+                let bytes = await Self.answer(to: "POST /test/v1/measure", json, isLate: isLate, on: try RawConnection(port: port))
+                let answer = RawAnswer(bytes)
+                #expect(answer?.status == 429 && answer?.problem == "too-many-requests" && answer?.headers["retry-after"] == "1")
+                #expect(answer?.headers["connection"] == (isLate ? "close" : nil))
+                #expect(Self.lines(bytes) == ofTask, "late: \(isLate)")
+            }
+            #expect(blockade.stands, "an answer waited for a thread")
+            withExtendedLifetime(holding) {}
+        }
+    }
+
+    @Test("X2, X18: what is no request, or has too large a head, is refused while all threads are taken")
+    func withoutRequest() async throws {
+        let blockade = Blockade()
+        try await withServer(blockade.route) { port in
+            let holding = try await blockade.begin(port)
+            defer { blockade.end() }
+            let many = String(repeating: "X-A: b\r\n", count: HTTPLimits().headerFields * 2)
+            for (rest, status) in [("\r\n", 400), ("Host: t\r\nContent-Length: +1\r\n\r\n", 400), ("Host: t\r\n\(many)\r\n", 431)] {
+                let connection = try RawConnection(port: port)
+                await connection.send("POST /nowhere HTTP/1.1\r\n" + rest)
+                let answer = await connection.receiveAnswer()
+                #expect(answer?.status == status && answer?.headers["connection"] == "close", "\(answer?.text ?? "no answer")")
             }
             #expect(blockade.stands, "an answer waited for a thread")
             withExtendedLifetime(holding) {}
