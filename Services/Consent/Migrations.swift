@@ -41,6 +41,7 @@ enum ConsentSchema {
             try FormerAccountJobs.moveToJobs(in: db)
         },
         Migration(12, "snapshots page by page") { db in try SnapshotMarks.create(in: db) },
+        Migration(13, "sessions whose end is held against nothing") { db in try SessionStore.addLapsed(in: db) },
     ]
 }
 

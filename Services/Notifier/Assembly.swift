@@ -30,6 +30,7 @@ enum NotifierAssembly: Assembly {
 struct NotifierModule: Sendable {
     let store: MessageRepository
     let people: PersonRepository
+    let removals: EndpointRemovalStore
     let opened: OpenedStore
     let checker: TokenChecker
     let accounts: Follower
@@ -77,7 +78,8 @@ struct NotifierModule: Sendable {
         var methods = Methods(memory: opened.answers)
         StreamSource(families: [.deliveries], store: opened.store, render: { try facts.render($1) }).register(in: &methods)
         let service = MessageService(
-            store: store, people: people, answers: opened.answers, inboxes: inboxes, metrics: metrics, wake: wake)
+            store: store, people: people, tokens: checker, answers: opened.answers, inboxes: inboxes, metrics: metrics, wake: wake)
+        let removals = EndpointRemovalStore(people: people, messages: store) { service.stored($0) }
         BusRoutes(service: service).register(in: &methods)
         try await runtime.answer(methods)
 
@@ -86,18 +88,20 @@ struct NotifierModule: Sendable {
             metrics: metrics, wake: wake)
         let gateway = SignedGateway(secret: secrets.gateway)
         let routes =
-            InboxRoutes(people: people, service: service, inboxes: inboxes, configured: configured).all
+            InboxRoutes(people: people, service: service, removals: removals, inboxes: inboxes, configured: configured).all
             + ReceiptRoutes(service: receipts, addresses: addresses, signed: gateway).all
             + InboundRoutes(service: InboundService(runtime), token: secrets.inbound, signed: gateway).all
         let erasures = try await ErasureFollower(
             on: runtime, store: opened.store, keys: opened.keys, steps: NotifierErasure(store: store).steps)
-        let accounts = Follower.accounts(on: runtime, store: opened.store, tokens: checker, erasures: erasures)
+        let accounts = Follower.accounts(on: runtime, store: opened.store, tokens: checker, erasures: erasures) { db, ended in
+            try removals.ended(db, ended, at: .now)
+        }
         let server = NotifierModule.server(routes, opened.store, checker, upkeep, runtime)
         services =
             opened.parts(publishing: [.deliveries]) + [Background(upkeep.run)] + workers.map(\.1)
             + [Background(accounts.run), Background(erasures.run), server]
         (self.store, self.people, self.opened, self.checker) = (store, people, opened, checker)
-        (self.accounts, self.server) = (accounts, server)
+        (self.accounts, self.server, self.removals) = (accounts, server, removals)
     }
 
     private static func withoutSlash(_ text: String) -> String {

@@ -25,11 +25,18 @@ enum Migrations {
             try StreamLog.createFormerEpochs(in: db)
         },
         Migration(4, "snapshots page by page") { db in try SnapshotMarks.create(in: db) },
+        Migration(5, "the sessions that added push endpoints") { db in try db.execute(sql: endpointSessions) },
     ]
 
     private static let urgency = """
         ALTER TABLE deliveries ADD COLUMN urgent INTEGER NOT NULL DEFAULT 0;
         CREATE INDEX deliveries_urgent ON deliveries (channel, next_at) WHERE settled = 0 AND urgent = 1;
+        """
+
+    private static let endpointSessions = """
+        -- Which added it or named it last; NULL of those of before, which no session takes along.
+        ALTER TABLE push_endpoints ADD COLUMN session BLOB;
+        CREATE INDEX push_endpoints_by_session ON push_endpoints (session) WHERE session IS NOT NULL;
         """
 
     private static let messageTables = """

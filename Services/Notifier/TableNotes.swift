@@ -17,7 +17,7 @@ extension Migrations {
             erasure: .deletedWithAccount),
         TableNote(
             "push_endpoints", "channel_choices", holds: "where push messages go, and which channels are switched off; sealed",
-            kept: "until removed", erasure: .deletedWithAccount),
+            kept: "until removed; an endpoint until the session that added it is ended by an order", erasure: .deletedWithAccount),
         .streams, .formerEpochs, .positions, .marks, .answers, .tokens, .erasures, .life,
     ]
 }

@@ -111,6 +111,31 @@ struct SessionStories {
         }
     }
 
+    @Test("X4: A log-out everywhere and a new password left the push endpoints of the sessions they ended, and alarms went on to them")
+    func endpoints() async throws {
+        try await StorySuite.with { suite in
+            let guest = try await Guest(in: suite)
+            let path = suite.notifier + "/notify/v1/push-endpoints"
+            func add(_ topic: String, as token: String) async throws {
+                #expect(try await suite.say("POST", path, ["address": "https://ntfy.invalid/\(topic)"], as: token).status == 201)
+            }
+            @Sendable func left() async throws -> [String] {
+                let page: HarnessAnswer = try await suite.say("GET", path, as: guest.token)
+                return page.items.compactMap { ($0["address"] as? String)?.split(separator: "/").last.map(String.init) }
+            }
+            try await add("own", as: guest.token)
+            try await add("phone", as: Self.logIn(guest))
+            let sessions = suite.consent + "/consent/v1/sessions"
+            let leaving = try await Self.logIn(guest)
+            try await add("left", as: leaving)
+            #expect(try await suite.say("DELETE", sessions + "/current", as: leaving).status == 200)
+            try await eventually("the app that was logged out gets nothing more", isTrue: { try await left() == ["own", "phone"] })
+            let body = ["old": Guest.password, "new": "un'altra frase da ricordare", "newAgain": "un'altra frase da ricordare"]
+            #expect(try await suite.say("PUT", suite.consent + "/consent/v1/password", body, as: guest.token).status == 200)
+            try await eventually("the others' endpoints are gone with them", isTrue: { try await left() == ["own"] })
+        }
+    }
+
     @Test("W1, ACC-31: An erased account hears nothing more, neither by its sessions nor by its devices")
     func erasure() async throws {
         try await StorySuite.with { suite in

@@ -127,7 +127,9 @@ struct LogIns: Sendable {
             guard let row = try sessions.find(db, session) else { throw Problem.internal }
             let issued = try issuer.tokens(
                 for: account.subject, row, refresh: token, until: endsAt, at: time)
-            for row in try sessions.all(db, of: account.number).dropFirst(SessionStore.perAccount) { try ending.end(db, row, at: time) }
+            for row in try sessions.all(db, of: account.number).dropFirst(SessionStore.perAccount) {
+                try ending.end(db, row, at: time, because: .displaced)
+            }
             return issued
         }
         logger.info("logged in", metadata: ["session": "\(session)", "kind": "\(account.subject.kind.rawValue)"])

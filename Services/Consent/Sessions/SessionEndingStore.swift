@@ -22,22 +22,31 @@ struct SessionEndingStore: Sendable {
         (self.facts, self.checker, self.revoked) = (facts, checker, revoked)
     }
 
+    /// Why sessions end, as far as it matters to what they leave behind.
+    enum Cause: Sendable {
+        /// Their owner, an operator for them, or a sign of theft: what they set up goes with them, such as push endpoints.
+        case ordered
+        /// Nothing is held against them: a newer log-in took the place, or everybody's were ended.
+        case displaced
+        /// Their time was over, as it would be in any copy of the store.
+        case over
+    }
+
     // MARK: In a transaction
 
-    /// - Parameter areOver: they ended by themselves, as they would in any copy of the store.
-    func end(_ db: Database, _ rows: [SessionRow], at now: Timestamp, areOver: Bool = false) throws {
-        if !areOver { try revoked?.add(rows.map(\.session), at: now) }
-        for row in rows { try remove(db, row, at: now) }
+    func end(_ db: Database, _ rows: [SessionRow], at now: Timestamp, because cause: Cause = .ordered) throws {
+        if cause != .over { try revoked?.add(rows.map(\.session), at: now) }
+        for row in rows { try remove(db, row, at: now, lapsed: cause != .ordered) }
     }
 
-    func end(_ db: Database, _ row: SessionRow, at now: Timestamp) throws {
-        try end(db, [row], at: now)
+    func end(_ db: Database, _ row: SessionRow, at now: Timestamp, because cause: Cause = .ordered) throws {
+        try end(db, [row], at: now, because: cause)
     }
 
-    private func remove(_ db: Database, _ row: SessionRow, at now: Timestamp) throws {
+    private func remove(_ db: Database, _ row: SessionRow, at now: Timestamp, lapsed: Bool) throws {
         try table.remove(db, row.number)
         let until = SessionLife.lastTokenExpires(lastUsed: row.usedAt)
-        let fact = SessionEnded(session: row.session, until: until)
+        let fact = SessionEnded(session: row.session, until: until, lapsed: lapsed)
         if until > now { try table.rememberEnded(db, fact) }
         let person = try accounts.find(db, number: row.account)?.subject.person
         db.afterCommit { [checker] in checker.learn(.sessionEnded(fact)) }

@@ -50,7 +50,8 @@ struct SessionOrders: Sendable {
                     owner = found.number
                 }
                 let rows = try sessions.page(db, of: owner, limit: Self.page)
-                try ending.end(db, rows, at: time)
+                // Where they are everybody's nothing is known of any one, and no phone that wakes somebody falls silent for it.
+                try ending.end(db, rows, at: time, because: email == nil ? .displaced : .ordered)
                 if rows.count < Self.page { try answers.remember(EndSessions.Reply(sessions: count + rows.count), to: asked, in: db) }
                 return rows.count
             }

@@ -91,6 +91,11 @@ struct SessionStore: Sendable {
             sql: "ALTER TABLE sessions ADD COLUMN ends_at INTEGER; CREATE INDEX sessions_by_end ON sessions (ends_at)")
     }
 
+    /// Whether an end is held against what the session set up.
+    static func addLapsed(in db: Database) throws {
+        try db.execute(sql: "ALTER TABLE ended_sessions ADD COLUMN lapsed INTEGER NOT NULL DEFAULT 0")
+    }
+
     // MARK: Living ones
 
     /// - Parameters:
@@ -203,10 +208,10 @@ struct SessionStore: Sendable {
     }
 
     /// After a restore, where it is not known which log-ins were ended since the copy was made, perhaps because of a thief: none may live
-    /// again, so everybody logs in anew.
+    /// again, so everybody logs in anew. What they set up stays, for a restore must not silence everybody's phones.
     func endAll(_ db: Database, at now: Timestamp) throws {
         try db.execute(
-            sql: "INSERT OR IGNORE INTO ended_sessions (session, until) SELECT session, ? FROM sessions",
+            sql: "INSERT OR IGNORE INTO ended_sessions (session, until, lapsed) SELECT session, ?, 1 FROM sessions",
             arguments: [SessionLife.lastTokenExpires(lastUsed: now)])
         try db.execute(sql: "DELETE FROM sessions")
     }
@@ -223,18 +228,18 @@ struct SessionStore: Sendable {
     // MARK: Ended ones
 
     func rememberEnded(_ db: Database, _ ended: SessionEnded) throws {
-        try db.cachedStatement(sql: "INSERT OR IGNORE INTO ended_sessions (session, until) VALUES (?, ?)")
-            .execute(arguments: [ended.session, ended.until])
+        try db.cachedStatement(sql: "INSERT OR IGNORE INTO ended_sessions (session, until, lapsed) VALUES (?, ?, ?)")
+            .execute(arguments: [ended.session, ended.until, ended.lapsed ?? false])
     }
 
     /// A page of those that some service might still believe, with the number to go on from.
     func ended(_ db: Database, after number: Int64, limit: Int, at now: Timestamp) throws -> [(number: Int64, ended: SessionEnded)] {
         try Row.fetchAll(
             db.cachedStatement(
-                sql: "SELECT number, session, until FROM ended_sessions WHERE number > ? AND until > ? ORDER BY number LIMIT ?"),
+                sql: "SELECT number, session, until, lapsed FROM ended_sessions WHERE number > ? AND until > ? ORDER BY number LIMIT ?"),
             arguments: [number, now, limit]
         ).compactMap { row in
-            row.value(1, as: SessionID.self).map { (number: row[0], ended: SessionEnded(session: $0, until: row[2])) }
+            row.value(1, as: SessionID.self).map { (number: row[0], ended: SessionEnded(session: $0, until: row[2], lapsed: row[3])) }
         }
     }
 

@@ -83,7 +83,7 @@ struct Sessions: Sendable {
             }
             let life = settings.life(of: account.subject.kind)
             guard account.state != .closing, !life.isOver(created: row.createdAt, lastUsed: row.usedAt, at: time) else {
-                try ending.end(db, row, at: time)
+                try ending.end(db, row, at: time, because: account.state == .closing ? .ordered : .over)
                 return .over
             }
             let next = token.successor(under: rotation)
@@ -219,7 +219,7 @@ struct Sessions: Sendable {
                     case .over: try table.over(db, at: time, limit: Self.sweepPage)
                     case .unused: try table.unused(db, since: time - settings.life.idle, limit: Self.sweepPage)
                     }
-                try ending.end(db, rows, at: time, areOver: true)
+                try ending.end(db, rows, at: time, because: .over)
                 return rows.count
             }
         } while removed == Self.sweepPage

@@ -144,6 +144,12 @@ extension MessageText {
                 + "answer in your name whether you are well.",
             short: "TrackMe: since {time} your push messages also go to {host}. Not you? Remove it and choose a new password.",
             title: "One more app gets your messages"),
+        .pushEndpointRemoved: MessageText(
+            subject: "Your messages go to one app less",
+            body: "since {time} push messages for you no longer go to the address at {host}: it was removed, or its app was logged out.\n\n"
+                + "If that app shall wake you or call you, log in there again. If it was not you, choose a new password as well.",
+            short: "TrackMe: since {time} your push messages no longer go to {host}. Not you? Log in there again.",
+            title: "One app less gets your messages"),
         .erasureOrdered: MessageText(
             subject: "Your data are being erased",
             body: "as you asked, your data can no longer be read from now on, and are erased everywhere within {hours} h. "

@@ -150,6 +150,13 @@ extension MessageText {
                 + "messaggi può rispondere al tuo posto se stai bene.",
             short: "TrackMe: dal {time} i tuoi push arrivano anche a {host}. Non sei tu? Rimuovilo e scegli una nuova password.",
             title: "Un'altra app riceve i tuoi messaggi"),
+        .pushEndpointRemoved: MessageText(
+            subject: "Un'app in meno riceve i tuoi messaggi",
+            body: "dal {time} i messaggi push per te non arrivano più all'indirizzo presso {host}: è stato tolto, o l'app è uscita "
+                + "dall'account.\n\nSe quell'app deve svegliarti o avvisarti, accedi di nuovo lì. Se non sei stato tu, scegli anche una nuova "
+                + "password.",
+            short: "TrackMe: dal {time} i tuoi messaggi push non arrivano più a {host}. Non sei tu? Accedi di nuovo lì.",
+            title: "Un'app in meno riceve i tuoi messaggi"),
         .erasureOrdered: MessageText(
             subject: "I tuoi dati vengono cancellati",
             body: "come hai chiesto, da ora i tuoi dati non si possono più leggere e sono cancellati ovunque entro {hours} ore. "

@@ -45,18 +45,29 @@ struct ChannelStore: Sendable {
         ).flatMap(StoredEndpoint.init)
     }
 
-    func insert(
-        _ db: Database, _ id: PushEndpointID, of person: PersonID, lookup: [UInt8], sealed: [UInt8], at: Timestamp
-    ) throws {
-        try db.execute(
-            sql: "INSERT INTO push_endpoints (endpoint, person, lookup, sealed, created_at) VALUES (?, ?, ?, ?, ?)",
-            arguments: [id, person, Data(lookup), Data(sealed), at])
+    /// nil where the person has no such endpoint.
+    func endpoint(_ db: Database, _ id: PushEndpointID, of person: PersonID) throws -> StoredEndpoint? {
+        try Row.fetchOne(db, sql: "SELECT * FROM push_endpoints WHERE endpoint = ? AND person = ?", arguments: [id, person])
+            .flatMap(StoredEndpoint.init)
     }
 
-    /// False where the person has no such endpoint.
-    func delete(_ db: Database, _ id: PushEndpointID, of person: PersonID) throws -> Bool {
-        try db.execute(sql: "DELETE FROM push_endpoints WHERE endpoint = ? AND person = ?", arguments: [id, person])
-        return db.changesCount > 0
+    func endpoints(_ db: Database, addedBy session: SessionID) throws -> [StoredEndpoint] {
+        try Row.fetchAll(db, sql: "SELECT * FROM push_endpoints WHERE session = ? ORDER BY number", arguments: [session])
+            .compactMap(StoredEndpoint.init)
+    }
+
+    /// - Parameter session: that adds it; nil where nobody is logged in.
+    func insert(
+        _ db: Database, _ id: PushEndpointID, of person: PersonID, by session: SessionID?, lookup: [UInt8], sealed: [UInt8], at: Timestamp
+    ) throws {
+        try db.execute(
+            sql: "INSERT INTO push_endpoints (endpoint, person, session, lookup, sealed, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+            arguments: [id, person, session, Data(lookup), Data(sealed), at])
+    }
+
+    /// The app has logged in anew and named its address again.
+    func setSession(_ db: Database, _ number: Int64, to session: SessionID) throws {
+        try db.execute(sql: "UPDATE push_endpoints SET session = ? WHERE number = ?", arguments: [session, number])
     }
 
     func delete(_ db: Database, number: Int64) throws {

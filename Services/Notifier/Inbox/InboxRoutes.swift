@@ -14,6 +14,7 @@ struct InboxRoutes: Sendable {
 
     let people: PersonRepository
     let service: MessageService
+    let removals: EndpointRemovalStore
     let inboxes: Watchers<PersonID>
     /// Channels that have a provider.
     let configured: Set<Channel>
@@ -166,20 +167,23 @@ struct InboxRoutes: Sendable {
     private var register: Route {
         Route(
             .post, "/notify/v1/push-endpoints", access: .personAnew, summary: "Registers a push endpoint",
-            description: "The same address again is the same endpoint. Of a new one the person is told, by a message that cannot be "
-                + "switched off.",
+            description: """
+                The same address again is the same endpoint. It is removed when the session that added it is logged out, or ended by a new \
+                password or a log-out everywhere; not when that session merely expires. Of a new one the person is told, by a message that \
+                cannot be switched off.
+                """,
             body: .json(NewEndpoint.self, limit: InboxRoutes.bodyLimit, inflatedLimit: InboxRoutes.bodyLimit),
             answers: [
                 .json(201, "Registered", EndpointItem.self), .json(200, "It was there already", EndpointItem.self),
                 .problem(409, "too-many-endpoints"), .problem(422, "unusable-endpoint"),
             ]
         ) { exchange in
-            let person = try exchange.person
+            let (person, session) = (try exchange.person, try exchange.account.session)
             let new = try await exchange.json(NewEndpoint.self)
             guard new.isUsable else { throw Problem.unusableEndpoint }
             return try await Self.answering {
                 let known = try await service.register(
-                    new, of: person, most: InboxRoutes.mostEndpoints, at: exchange.receivedAt)
+                    new, of: person, by: session, most: InboxRoutes.mostEndpoints, at: exchange.receivedAt)
                 guard let (endpoint, isNew) = known else { throw Problem.tooManyEndpoints }
                 return try .json(EndpointItem(endpoint), status: isNew ? 201 : 200)
             }
@@ -189,11 +193,12 @@ struct InboxRoutes: Sendable {
     private var removeEndpoint: Route {
         Route(
             .delete, "/notify/v1/push-endpoints/{endpoint}", access: .person, summary: "Removes a push endpoint",
+            description: "The person is told, by a message that cannot be switched off.",
             parameters: [.path("endpoint", .identifier(PushEndpoint.self), "The endpoint's id.")], answers: [Answer(204, "It is gone")]
         ) { exchange in
             let (person, endpoint) = (try exchange.person, try exchange.identifier("endpoint", of: PushEndpoint.self))
             return try await Self.answering {
-                guard try await people.removeEndpoint(endpoint, of: person) else { throw Problem.notFound }
+                guard try await removals.remove(endpoint, of: person, at: exchange.receivedAt) else { throw Problem.notFound }
                 return .empty()
             }
         }

@@ -74,6 +74,13 @@ struct PersonRepository: Sendable {
         try await inboxPage(of: person, before: .max, limit: 1).first?.content.language ?? .english
     }
 
+    /// As the other, in the caller's transaction; English also where it cannot be opened.
+    func language(_ db: Database, of person: PersonID, key: SymmetricKey) throws -> Language {
+        guard let latest = try inbox.page(db, of: person, before: .max, limit: 1).first else { return .english }
+        let content = try? envelopes.open(latest.sealed, as: MessageContent.self, in: .inbox(latest.message), key: key)
+        return content?.language ?? .english
+    }
+
     // MARK: Push endpoints
 
     func endpoints(of person: PersonID) async throws -> [Endpoint] {
@@ -92,28 +99,29 @@ struct PersonRepository: Sendable {
     }
 
     /// The endpoint and whether it is new; nil where the person has as many as they may.
-    /// - Parameter telling: run before a new endpoint is stored, so that what it sends does not go to that one.
+    /// - Parameters:
+    ///   - session: which the endpoint ends with.
+    ///   - admitting: run first; what it throws refuses everything.
+    ///   - telling: run before a new endpoint is stored, so that what it sends does not go to that one.
     func register(
-        _ address: String, of person: PersonID, most: Int, at: Timestamp, telling: @escaping MessageRepository.Write = { _ in }
+        _ address: String, of person: PersonID, by session: SessionID? = nil, most: Int, at: Timestamp,
+        admitting: @escaping MessageRepository.Write = { _ in }, telling: @escaping MessageRepository.Write = { _ in }
     ) async throws -> (endpoint: Endpoint, isNew: Bool)? {
         let key = try await envelopes.makeKey(for: person)
         let id = PushEndpointID.random()
         let sealed = try envelopes.seal(address, in: .endpoint(id), key: key)
         let lookup = envelopes.lookup(address)
         return try await store.write { db in
+            try admitting(db)
             if let known = try channels.endpoint(db, of: person, lookup: lookup) {
+                if let session { try channels.setSession(db, known.number, to: session) }
                 return (Endpoint(id: known.id, address: address, createdAt: known.createdAt), false)
             }
             guard try channels.endpoints(db, of: person).count < most else { return nil }
             try telling(db)
-            try channels.insert(db, id, of: person, lookup: lookup, sealed: sealed, at: at)
+            try channels.insert(db, id, of: person, by: session, lookup: lookup, sealed: sealed, at: at)
             return (Endpoint(id: id, address: address, createdAt: at), true)
         }
-    }
-
-    /// False where the person has no such endpoint.
-    func removeEndpoint(_ id: PushEndpointID, of person: PersonID) async throws -> Bool {
-        try await store.write { try channels.delete($0, id, of: person) }
     }
 
     /// Its server has answered that it is gone.

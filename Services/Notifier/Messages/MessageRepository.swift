@@ -44,7 +44,8 @@ struct MessageRepository: Sendable {
         remember: @escaping Write
     ) async throws -> Bool {
         let digest = try envelopes.digest(of: message)
-        let insert = try await insertion(of: message, digest: digest, from: sender, trace: trace, at: now, notAfter: notAfter)
+        let key = try await envelopes.makeKey(for: message.recipient.person)
+        let insert = try insertion(of: message, digest: digest, key: key, from: sender, trace: trace, at: now, notAfter: notAfter)
         return try await store.write { db -> Bool in
             if let known = try messages.digest(db, of: message.message) {
                 guard Digest.constantTimeEqual(known, digest) else { throw Failure(.conflict, "another message has this id") }
@@ -60,15 +61,21 @@ struct MessageRepository: Sendable {
     /// Stores a message of the notifier's own, which is new, in the transaction of what it tells.
     /// - Throws: `KeyDestroyed` where the person was erased.
     func insertion(of message: SendMessage, at now: Timestamp, notAfter: Timestamp) async throws -> Write {
-        try await insertion(
-            of: message, digest: envelopes.digest(of: message), from: .notifier, trace: "\(message.message)", at: now, notAfter: notAfter)
+        try await insertion(of: message, key: envelopes.makeKey(for: message.recipient.person), at: now, notAfter: notAfter)
+    }
+
+    /// As the other, under the key of the message's person.
+    func insertion(of message: SendMessage, key: SymmetricKey, at now: Timestamp, notAfter: Timestamp) throws -> Write {
+        try insertion(
+            of: message, digest: envelopes.digest(of: message), key: key, from: .notifier, trace: "\(message.message)", at: now,
+            notAfter: notAfter)
     }
 
     private func insertion(
-        of message: SendMessage, digest: [UInt8], from sender: Peer, trace: String, at now: Timestamp, notAfter: Timestamp
-    ) async throws -> Write {
+        of message: SendMessage, digest: [UInt8], key: SymmetricKey, from sender: Peer, trace: String, at now: Timestamp,
+        notAfter: Timestamp
+    ) throws -> Write {
         let person = message.recipient.person
-        let key = try await envelopes.makeKey(for: person)
         let content = MessageContent(message)
         let sealed = try envelopes.seal(content, in: .message(message.message), key: key)
         let forInbox = try envelopes.seal(content.withoutAddresses, in: .inbox(message.message), key: key)

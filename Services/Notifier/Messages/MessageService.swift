@@ -2,6 +2,7 @@
 
 import Bus
 import Contracts
+import HTTPKit
 import Logging
 import ServiceKit
 import Storage
@@ -13,6 +14,7 @@ struct MessageService: Sendable {
 
     let store: MessageRepository
     let people: PersonRepository
+    let tokens: TokenChecker
     let answers: StoredAnswers
     let inboxes: Watchers<PersonID>
     let metrics: NotifierMetrics
@@ -37,7 +39,7 @@ struct MessageService: Sendable {
     }
 
     /// After the commit.
-    private func stored(_ message: SendMessage) {
+    func stored(_ message: SendMessage) {
         metrics.accepted(message.template)
         for channel in message.channels { wake(channel) }
         if message.channels.contains(.inbox), let person = message.recipient.person { inboxes.notify(person) }
@@ -45,15 +47,20 @@ struct MessageService: Sendable {
 
     /// Where it is new the person is told in the same transaction, by the ways there were before.
     /// - Returns: the endpoint and whether it is new; nil where the person has as many as they may.
-    /// - Throws: `KeyDestroyed` where the person was erased.
+    /// - Throws: `KeyDestroyed` where the person was erased; `unauthorised` where the session has ended meanwhile.
     func register(
-        _ new: NewEndpoint, of person: PersonID, most: Int, at now: Timestamp
+        _ new: NewEndpoint, of person: PersonID, by session: SessionID, most: Int, at now: Timestamp
     ) async throws -> (endpoint: Endpoint, isNew: Bool)? {
         let message = SendMessage(
             message: .random(), recipient: Recipient(person: person), channels: [.inbox, .push], template: .pushEndpointAdded,
             language: try await people.language(of: person), values: ["time": now.rfc3339, "host": new.host])
         let tell = try await store.insertion(of: message, at: now, notAfter: now + MessageService.usualLife)
-        let known = try await people.register(new.address, of: person, most: most, at: now, telling: tell)
+        let known = try await people.register(
+            new.address, of: person, by: session, most: most, at: now,
+            admitting: { [tokens] db in
+                // Its end has been applied already and would not take this endpoint along.
+                guard try !tokens.hasEnded(db, session) else { throw Problem.unauthorised }
+            }, telling: tell)
         if let known, known.isNew { stored(message) }
         return known
     }

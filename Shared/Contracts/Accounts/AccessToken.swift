@@ -93,8 +93,11 @@ package struct SessionEnded: Hashable, Codable, Sendable {
     package var session: SessionID
     /// When its last access token has expired: the fact may be forgotten then.
     package var until: Timestamp
+    /// Whether it ended without anything being held against it: by its age, for a newer log-in beyond the limit, or with everybody's after a
+    /// restore or by an operator. What it set up stays then, such as a push endpoint. Absent where its owner or a sign of theft ended it.
+    package var lapsed: Bool?
 
-    package init(session: SessionID, until: Timestamp) {
-        (self.session, self.until) = (session, until)
+    package init(session: SessionID, until: Timestamp, lapsed: Bool = false) {
+        (self.session, self.until, self.lapsed) = (session, until, lapsed ? true : nil)
     }
 }

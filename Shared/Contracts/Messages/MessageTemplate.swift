@@ -33,6 +33,8 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case watchedLess = "watched-less"
     /// To the person: push messages, which may carry links that answer for them, go to one more address.
     case pushEndpointAdded = "push-endpoint-added"
+    /// To the person: push messages go to one address less.
+    case pushEndpointRemoved = "push-endpoint-removed"
     case erasureOrdered = "erasure-ordered"
     case erasureCompleted = "erasure-completed"
     case exportReady = "export-ready"
@@ -131,7 +133,7 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .trackingMoved: ["what"]
         case .monitoringPaused: ["time"]
         case .watchedLess: ["time", "change"]
-        case .pushEndpointAdded: ["time", "host"]
+        case .pushEndpointAdded, .pushEndpointRemoved: ["time", "host"]
         case .erasureOrdered: ["name", "hours"]
         case .erasureCompleted: ["certificate"]
         case .exportReady: ["name", "hours"]

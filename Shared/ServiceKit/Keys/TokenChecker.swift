@@ -74,6 +74,11 @@ package final class TokenChecker: Sendable {
         return rules.withLock { $0.stands(session: session, person: person, since: provedAt) }
     }
 
+    /// Whether the session of a token that was good a moment ago has ended, as this transaction sees it: for what is to end with the session.
+    package func hasEnded(_ db: Database, _ session: SessionID) throws -> Bool {
+        try tables.hasEnded(db, session)
+    }
+
     /// Whether it could find any token good: until consent was heard once, nobody can log in here.
     package var isReady: Bool {
         rules.withLock { $0.knowsKeys }

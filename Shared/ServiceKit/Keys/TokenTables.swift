@@ -39,6 +39,11 @@ struct TokenTables: Sendable {
             .execute(arguments: [ended.session, ended.until])
     }
 
+    func hasEnded(_ db: Database, _ session: SessionID) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM token_sessions_ended WHERE session = ?)"), arguments: [session]) ?? false
+    }
+
     func keep(_ db: Database, gone person: PersonID, at: Timestamp) throws {
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO token_people_gone (person, at) VALUES (?, ?)")
             .execute(arguments: [person, at])

@@ -43,6 +43,7 @@ final class LogInHarness: HTTPHarness {
         try StoreLife.create(in: db)
         try StreamLog.createFormerEpochs(in: db)
         try RestoredSessionStore.create(in: db)
+        try SessionStore.addLapsed(in: db)
     }
 
     private init(_ folder: URL, _ environment: [String: String], _ clock: TestClock) async throws {

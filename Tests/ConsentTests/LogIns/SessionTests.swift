@@ -295,6 +295,24 @@ struct SessionTests {
         }
     }
 
+    @Test("X4: the end of a session that expired was told like a log-out, so that nobody could tell which endpoints are to go with it")
+    func lapsed() async throws {
+        try await LogInHarness.run { harness in
+            try await harness.addPerson()
+            let (left, expired) = (try await harness.logIn(), try await harness.logIn())
+            try await harness.request("DELETE", "/consent/v1/sessions/current", token: left.accessToken).expect(status: 200)
+            harness.clock.advance(.seconds(14 * 86_400))
+            try await harness.parts.sessions.endThoseOver()
+            let bodies = try await harness.store.read { db in
+                try Data.fetchAll(
+                    db, sql: "SELECT body FROM stream_log WHERE type = ? ORDER BY sequence", arguments: [SessionEnded.type])
+            }
+            let said = try bodies.map { try JSONDecoder().decode(SessionEnded.self, from: $0) }
+            #expect(said.map(\.session) == [left.session, expired.session])
+            #expect(said.map(\.lapsed) == [nil, true])
+        }
+    }
+
     @Test("ACC-15: a session that ended stays ended through a restart")
     func restart() async throws {
         try await withTemporaryFolder { folder in

@@ -116,8 +116,10 @@ final class Stage: Sendable {
     // MARK: What people do
 
     /// - Parameter proved: when the person last showed who they are.
-    func token(_ person: PersonID, kind: AccountKind = .person, proved: Timestamp = .now) throws -> String {
-        try tokens.token(kind, kind == .person ? "\(person)" : nil, proved: proved)
+    func token(
+        _ person: PersonID, kind: AccountKind = .person, session: SessionID = .random(), proved: Timestamp = .now
+    ) throws -> String {
+        try tokens.token(kind, kind == .person ? "\(person)" : nil, session: session, proved: proved)
     }
 
     func call(
