@@ -137,6 +137,11 @@ extension MessageText {
             body: "on {time} {change}.\n\n"
                 + "If it was not you, undo it in TrackMe, log out everywhere and choose a new password.",
             short: "TrackMe: on {time} {change}. Not you? Undo it and choose a new password.", title: "Less is watched than before"),
+        .rescueChanged: MessageText(
+            subject: "What helpers are given was changed",
+            body: "on {time} {change}. Further changes within the hour are not told one by one.\n\n"
+                + "If it was not you, undo it in TrackMe, log out everywhere and choose a new password.",
+            short: "TrackMe: on {time} {change}. Not you? Undo it and choose a new password.", title: "What helpers are given was changed"),
         .pushEndpointAdded: MessageText(
             subject: "Your messages go to one more app",
             body: "since {time} push messages for you also go to an address at {host}.\n\n"

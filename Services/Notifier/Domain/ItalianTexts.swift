@@ -143,6 +143,12 @@ extension MessageText {
             body: "il {time} {change}.\n\n"
                 + "Se non sei stato tu, annullalo in TrackMe, termina tutti gli accessi e scegli una nuova password.",
             short: "TrackMe: il {time} {change}. Non sei tu? Annullalo e scegli una nuova password.", title: "Si veglia meno di prima"),
+        .rescueChanged: MessageText(
+            subject: "È cambiato ciò che ricevono i soccorsi",
+            body: "il {time} {change}. Altri cambiamenti nella stessa ora non vengono comunicati uno per uno.\n\n"
+                + "Se non sei stato tu, annullalo in TrackMe, termina tutti gli accessi e scegli una nuova password.",
+            short: "TrackMe: il {time} {change}. Non sei tu? Annullalo e scegli una nuova password.",
+            title: "È cambiato ciò che ricevono i soccorsi"),
         .pushEndpointAdded: MessageText(
             subject: "I tuoi messaggi arrivano a un'altra app",
             body: "dal {time} i messaggi push per te arrivano anche a un indirizzo presso {host}.\n\n"

@@ -28,7 +28,7 @@ struct ContactRoutes: Sendable {
     private var add: Route {
         Route(
             .post, "/sos/v1/contacts", access: .person, summary: "Names one more, at the end",
-            description: "At most \(EmergencyContact.most); each telephone number once.",
+            description: "At most \(EmergencyContact.most); each telephone number once. The person is told by a message, once an hour.",
             body: .json(ContactForm.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
                 .json(201, "The contact", EmergencyContact.self),
@@ -47,6 +47,7 @@ struct ContactRoutes: Sendable {
     private var order: Route {
         Route(
             .put, "/sos/v1/contacts", as: "orderContacts", access: .person, summary: "Puts the contacts in another order",
+            description: "The person is told by a message, once an hour.",
             body: .json(ContactOrder.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [Self.answer, .problem(409, "not-subscribed"), .problem(422, "invalid-contact-order")]
         ) { exchange in

@@ -22,7 +22,10 @@ struct Panel: Sendable {
         { subscriber in
             let losses = subscriber.weakened(own: request.own, preferences: request.preferences, by: supervision.rules)
             if !losses.isEmpty { try proof.get() }
-            return telling(person, subscriber.language, losses)
+            let hasOtherNotes = request.preferences?.tellsOtherNotes(than: subscriber.preferences ?? SupervisionPreferences()) ?? false
+            let isTold = subscriber.supervision.subscribed && hasOtherNotes
+            return Self.both(
+                telling(person, subscriber.language, losses), isTold ? telling(person, subscriber.language, .medicalNotes) : nil)
         }
     }
 
@@ -34,6 +37,26 @@ struct Panel: Sendable {
             language: language,
             values: ["time": Timestamp.now.rfc3339, "change": losses.map { $0.words(language) }.joined(separator: "; ")])
         return { [messages] in try messages.enqueue($0, message) }
+    }
+
+    /// As the other. Of each kind once an hour: within it the name is the same, and the notifier takes a name once.
+    private func telling(_ person: PersonID, _ language: Language, _ change: RescueChange) -> SealedBatchStore.FurtherWrite {
+        let now = Timestamp.now
+        let name = supervision.names.message("rescue-changed|\(person)|\(change.rawValue)|\(now.milliseconds / 3_600_000)")
+        let message = SendMessage(
+            message: name, recipient: Recipient(person: person), channels: [.inbox, .push], template: .rescueChanged, language: language,
+            values: ["time": now.rfc3339, "change": change.words(language)])
+        return { [messages] in try messages.enqueue($0, message) }
+    }
+
+    private static func both(
+        _ first: SealedBatchStore.FurtherWrite?, _ second: SealedBatchStore.FurtherWrite?
+    ) -> SealedBatchStore.FurtherWrite? {
+        guard let first, let second else { return first ?? second }
+        return { db in
+            try first(db)
+            try second(db)
+        }
     }
 
     // MARK: Subscription
@@ -49,13 +72,18 @@ struct Panel: Sendable {
     /// - Throws: `ability-missing`; `Failure` `unavailable` where ingest is silent: nobody is subscribed on a guess (SOS-02); as `proof`.
     func join(_ person: PersonID, _ request: Request, at now: Timestamp, _ proof: FreshProof = PanelDoor.unproved) async throws {
         let missing = try await enrolment.missing(of: person, own: request.own)
-        guard missing.isEmpty else { throw Problem.abilityMissing(missing) }
+        guard missing.isEmpty else { throw Problem.abilityMissing(missing, while: await watch(over: person)) }
         try await enrolment.enrol(person, own: request.own, further: weakening(person, by: request, proof)) { subscriber in
             if subscriber.clauses?.version != SubscriptionClauses.version {
                 subscriber.clauses = AcceptedClauses(version: SubscriptionClauses.version, at: now)
             }
             if let chosen = request.preferences { subscriber.prefer(chosen) }
         }
+    }
+
+    /// As refusals say it.
+    func watch(over person: PersonID) async -> StandingWatch {
+        StandingWatch(await supervision.subscriber(of: person)?.supervision)
     }
 
     func leave(_ person: PersonID) async throws {
@@ -84,14 +112,18 @@ struct Panel: Sendable {
         return subscriber.contacts ?? []
     }
 
+    /// The person is told of what is lost, each time; of anything else that is changed once an hour.
     /// - Throws: `ContactList.Fault`.
     func changeContacts(
         of person: PersonID, _ action: String, losing losses: [Weakening] = [],
         _ body: @escaping @Sendable ([EmergencyContact]) throws -> [EmergencyContact]
     ) async throws -> [EmergencyContact] {
-        try await supervision.amend(person, action, further: { telling(person, $0.language, losses) }) {
-            $0.contacts = try body($0.contacts ?? [])
+        let further: SupervisionService.Further = { subscriber in
+            guard losses.isEmpty else { return telling(person, subscriber.language, losses) }
+            let known = subscriber.contacts ?? []
+            return try body(known) == known ? nil : telling(person, subscriber.language, .contacts)
         }
+        try await supervision.amend(person, action, further: further) { $0.contacts = try body($0.contacts ?? []) }
         return try await contacts(of: person)
     }
 

@@ -5,24 +5,54 @@ import HTTPKit
 import ServiceKit
 import Storage
 
+/// Whether anybody watches over the person who asks to join, as a refusal begins: it changes nothing of it.
+enum StandingWatch: Sendable {
+    case nobody, paused, goesOn
+
+    /// - Parameter state: nil for whom nothing is known of.
+    init(_ state: Supervision.State?) {
+        guard let state, state.subscribed else {
+            self = .nobody
+            return
+        }
+        self = state.stage == .paused || state.monitoringPaused == true ? .paused : .goesOn
+    }
+
+    var english: String {
+        switch self {
+        case .nobody: "Nobody watches over you yet."
+        case .paused: "You have joined, and AutomatedSOS stays paused: nothing was changed."
+        case .goesOn: "You have joined, and AutomatedSOS goes on as before: nothing was changed."
+        }
+    }
+
+    var italian: String {
+        switch self {
+        case .nobody: "Nessuno veglia ancora su di lei."
+        case .paused: "Lei ha già aderito e AutomatedSOS resta in pausa: nulla è stato cambiato."
+        case .goesOn: "Lei ha già aderito e AutomatedSOS prosegue come prima: nulla è stato cambiato."
+        }
+    }
+}
+
 extension Problem {
     /// SOS-01.
-    static func clausesNotAccepted(_ version: String) -> Problem {
+    static func clausesNotAccepted(_ version: String, while watch: StandingWatch) -> Problem {
         Problem(
             "clauses-not-accepted", status: 422, title: "The clauses of AutomatedSOS are not accepted",
             italianTitle: "Le clausole di AutomatedSOS non sono accettate",
-            detail: "Nobody watches over you yet. Read them in GET /sos/v1/subscription and send their version to accept them.",
-            italianDetail: "Nessuno veglia ancora su di lei. Le legga in GET /sos/v1/subscription e ne invii la versione per accettarle.",
+            detail: watch.english + " Read them in GET /sos/v1/subscription and send their version to accept them.",
+            italianDetail: watch.italian + " Le legga in GET /sos/v1/subscription e ne invii la versione per accettarle.",
             errors: [.init(pointer: "/acceptedClauses", .sosClausesNotAccepted(version: version))])
     }
 
     /// SOS-02.
-    static func abilityMissing(_ missing: [NeededAbility]) -> Problem {
+    static func abilityMissing(_ missing: [NeededAbility], while watch: StandingWatch) -> Problem {
         Problem(
             "ability-missing", status: 409, title: "Your devices cannot show an emergency",
             italianTitle: "I suoi dispositivi non possono mostrare un'emergenza",
-            detail: "Nobody watches over you yet. " + missing.map(\.detail).joined(separator: " "),
-            italianDetail: "Nessuno veglia ancora su di lei. " + missing.map(\.fieldFault.italian).joined(separator: " "),
+            detail: ([watch.english] + missing.map(\.detail)).joined(separator: " "),
+            italianDetail: ([watch.italian] + missing.map(\.fieldFault.italian)).joined(separator: " "),
             errors: missing.map { .init(pointer: "/devices/\($0.rawValue)", $0.fieldFault) })
     }
 

@@ -40,7 +40,7 @@ struct SubscriptionRoutes: Sendable {
             let person = try exchange.person
             let request = try await exchange.json(SubscriptionRequest.self)
             guard request.acceptedClauses == SubscriptionClauses.version else {
-                throw Problem.clausesNotAccepted(SubscriptionClauses.version)
+                throw Problem.clausesNotAccepted(SubscriptionClauses.version, while: await panel.watch(over: person))
             }
             let own = try request.bounds.map { bounds throws(Problem) in try PanelDoor.bounds(bounds, under: "/bounds") }
             let checked = Panel.Request(own: own, preferences: request.preferences.map(Self.tidied))
@@ -114,7 +114,8 @@ struct SubscriptionRoutes: Sendable {
             .put, "/sos/v1/preferences", access: .person, summary: "Chooses them",
             description: """
                 What switches off an alarm for falls or shaking, or its ambulance, or widens thresholds, asks for a proof of the last five \
-                minutes, and the person is told by a message. A pause for sport does not.
+                minutes, and the person is told by a message. A pause for sport does not. Of other medical notes the person is told by a \
+                message, once an hour.
                 """,
             body: .json(SupervisionPreferences.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [

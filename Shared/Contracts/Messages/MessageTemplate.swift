@@ -31,6 +31,8 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     case monitoringPaused = "monitoring-paused"
     /// To the person: something that protects them was switched off, taken away or made less sensitive.
     case watchedLess = "watched-less"
+    /// To the person: helpers are given something else in an emergency, such as one more contact or other medical notes.
+    case rescueChanged = "rescue-changed"
     /// To the person: push messages, which may carry links that answer for them, go to one more address.
     case pushEndpointAdded = "push-endpoint-added"
     /// To the person: push messages go to one address less.
@@ -132,7 +134,7 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .devicePaired: ["device"]
         case .trackingMoved: ["what"]
         case .monitoringPaused: ["time"]
-        case .watchedLess: ["time", "change"]
+        case .watchedLess, .rescueChanged: ["time", "change"]
         case .pushEndpointAdded, .pushEndpointRemoved: ["time", "host"]
         case .erasureOrdered: ["name", "hours"]
         case .erasureCompleted: ["certificate"]

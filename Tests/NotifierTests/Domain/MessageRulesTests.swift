@@ -87,6 +87,7 @@ struct MessageRulesTests {
         for (template, values) in [
             (.monitoringPaused, ["time": "now"]), (.watchedLess, ["time": "now", "change": "a contact was removed"]),
             (.accessGiven, ["name": "Anna", "organisation": "Clinic"]), (.pushEndpointAdded, ["time": "now", "host": "ntfy.example"]),
+            (.rescueChanged, ["time": "now", "change": "a contact was added"]),
             (.pushEndpointRemoved, ["time": "now", "host": "ntfy.example"]),
             (.phoneChanged, ["name": "Anna", "time": "now"]),
         ] as [(MessageTemplate, [String: String])] {

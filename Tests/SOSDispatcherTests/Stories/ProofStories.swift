@@ -163,4 +163,43 @@ struct ProofStories {
             try await areTold([.contactChanged, .contactRemoved], by: notifier)
         }
     }
+
+    @Test("X4, SOS-22: a stolen access token named a stranger as contact and wrote medical notes, and the person was not told")
+    func rescueChanged() async throws {
+        try await play { doors, _, notifier in
+            let notes: JSONValue = ["shaking": false, "personalised": true, "tellsMedicalNotes": true, "medicalNotes": "no allergies"]
+            var ids: [JSONValue] = []
+            for number in 1...2 {
+                let added = try await doors.ask("POST", "contacts", ["name": "Ignoto", "telephone": .string("055 123456\(number)")])
+                #expect(added.status == 201, "rescue stays easy: no proof")
+                ids.append(.string(try added.decoded(as: EmergencyContact.self).id))
+            }
+            #expect(try await doors.ask("PUT", "contacts", ["order": .array(ids.reversed())]).status == 200)
+            for _ in 0..<2 { #expect(try await doors.ask("PUT", "preferences", notes).status == 200) }
+            @Sendable func told() -> [String] { notifier.messages(.rescueChanged).compactMap { $0.values["change"] } }
+            let words = Set(RescueChange.allCases.map { $0.words(.italian) })
+            try await eventually("both are told") { Set(told()) == words }
+            // Where the hour of the clock has ended in between there are two of a kind.
+            #expect(told().count <= 4, "not at each step")
+            #expect(notifier.messages(.rescueChanged).allSatisfy { $0.channels == [.inbox, .push] })
+            #expect(!notifier.messages(.rescueChanged).contains { $0.values.values.contains { $0.contains("allergies") } })
+        }
+    }
+
+    @Test("SOS-01, SOS-02: whoever is watched over and sends no clauses was told that nobody watches over them")
+    func watchedAlready() async throws {
+        try await play { doors, supervision, _ in
+            func detail() async throws -> String {
+                let refused = try await doors.ask("PUT", "subscription", ["acceptedClauses": "0"])
+                #expect(refused.status == 422 && refused.problem == "clauses-not-accepted")
+                return refused.json["detail"] as? String ?? ""
+            }
+            #expect(try await detail().hasPrefix(StandingWatch.goesOn.english))
+            try await doors.panel.pause(doors.person, true)
+            #expect(try await detail().hasPrefix(StandingWatch.paused.english))
+            try await doors.panel.leave(doors.person)
+            #expect(await !supervision.isSubscribed(doors.person))
+            #expect(try await detail().hasPrefix(StandingWatch.nobody.english))
+        }
+    }
 }
