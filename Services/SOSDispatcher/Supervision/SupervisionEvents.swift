@@ -68,8 +68,10 @@ struct SupervisionEvent: Hashable, Sendable {
     var worse: Worse?
     /// Of a signal that fell silent while others are heard; nil where nothing is.
     var signal: Parameter?
-    /// Of a silence since joining, which joining it was.
+    /// Of a silence since joining and of charging, which joining it was.
     var joining: Int?
+    /// In place of the time at which it was noticed, where each dispatcher notices by itself.
+    var occasion: Timestamp?
     /// Whether a warning of silence sounds.
     var sounds = true
 
@@ -78,17 +80,23 @@ struct SupervisionEvent: Hashable, Sendable {
 
     /// The same whenever the same thing is told again: whatever is sent because of it is named after it.
     var name: String {
-        let occasion = emergency.map { "\($0)" } ?? String((since ?? at).milliseconds) + (joining.map { ".\($0)" } ?? "")
+        let occasion = emergency.map { "\($0)" } ?? String((occasion ?? since ?? at).milliseconds) + (joining.map { ".\($0)" } ?? "")
         return "\(person)|\(kind.rawValue)\(signal.map { ".\($0)" } ?? "")|\(occasion)"
     }
 
     /// Each dispatcher notices by itself, some milliseconds apart, that nothing was heard since joining. Named after the joining, which
-    /// they share, it is one silence with one warning (SOS-34).
+    /// they share, it is one silence with one warning (SOS-34). So it is with a watch on its charger: off it, it joins anew (SOS-27). That
+    /// has the hour in its name as well, so that a dispatcher that has counted otherwise finds no name of long ago, and tells it all the same.
     mutating func noteJoining(of subscriber: Subscriber) {
-        guard kind == .signalLost || kind == .silenceContacts, since == nil, subscriber.supervision.joiningLost == true,
-            let joinedAt = subscriber.joinedAt
-        else { return }
-        (since, joining) = (joinedAt, subscriber.supervision.joins)
+        switch kind {
+        case .charging:
+            let hour: Int64 = 3_600_000
+            (occasion, joining) = (Timestamp(milliseconds: at.milliseconds / hour * hour), subscriber.supervision.joins)
+        case .signalLost, .silenceContacts:
+            guard since == nil, subscriber.supervision.joiningLost == true, let joinedAt = subscriber.joinedAt else { return }
+            (since, joining) = (joinedAt, subscriber.supervision.joins)
+        default: return
+        }
     }
 }
 

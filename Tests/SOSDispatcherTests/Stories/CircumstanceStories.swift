@@ -102,6 +102,30 @@ struct CircumstanceStories {
         }
     }
 
+    @Test("SOS-27: a watch laid on its charger was told twice, by each dispatcher under a name of its own; it is once each time")
+    func oneNoticeOfCharging() async throws {
+        try await Stage.play { stage in
+            let dispatchers = try await [stage.start(), stage.start(role: .second)]
+            let listeners = dispatchers.map { _ in Listener() }
+            for (dispatcher, listener) in zip(dispatchers, listeners) { dispatcher.parts.supervision.events.add(listener) }
+            @Sendable func names() -> [[String]] { listeners.map { $0.all.filter { $0.kind == .charging }.map(\.name) } }
+            let (person, watch) = (PersonID.random(), DeviceID.random())
+            try await stage.subscribe(person)
+            for round in 1...2 {
+                try await stage.ingest.say(DeviceState(device: watch, person: person, active: true, intervalMs: 1000))
+                try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 70)])
+                for dispatcher in dispatchers {
+                    try await eventually(
+                        "it is worn", isTrue: { await dispatcher.parts.supervision.status(of: person).standing == "monitoring" })
+                }
+                try await stage.ingest.say(DeviceState(device: watch, person: person, active: true, intervalMs: 1000, charging: true))
+                try await eventually("both notice it", isTrue: { names().allSatisfy { $0.count == round } })
+            }
+            #expect(Set(names()[0]).count == 2 && names()[0] == names()[1])
+            for dispatcher in dispatchers.reversed() { await dispatcher.stop() }
+        }
+    }
+
     @Test("SOS-25: while ingest itself is silent the person is warned, but no contact hears of a silence that is not the person's")
     func ingestSilent() async throws {
         try await Stage.play { stage in
