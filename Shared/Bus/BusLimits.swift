@@ -37,6 +37,8 @@ package enum BusLimits {
     package static let replaysInWork = 4
     /// Questions of one client without an answer yet.
     package static let questionsWaiting = 10_000
+    /// After how long a question is asked again to which the server said `unavailable`, at most: it may be stopping, and another one beginning.
+    package static let unavailablePause = Duration.milliseconds(250)
     /// Bytes of an ipc path; the system ends at 107.
     package static let ipcPathBytes = 99
     /// Longest id, method or trace in an envelope.

@@ -115,6 +115,33 @@ struct RequestPromiseTests {
         }
     }
 
+    @Test("A service that was stopping said `unavailable` within milliseconds, and the asker gave up with all its time ahead")
+    func stopping() async throws {
+        let calls = Mutex(0)
+        try await talk(
+            .ipc,
+            adding: { methods in
+                methods.on(method: "stops") { _, _ in
+                    let call = calls.withLock { calls in
+                        calls += 1
+                        return calls
+                    }
+                    guard call == 3 else { throw Failure(.unavailable, "stopping") }
+                    return Array("{}".utf8)
+                }
+            }
+        ) { _, client in
+            let failure = await #expect(throws: Failure.self) {
+                try await client.ask(method: "stops", body: Array("{}".utf8), deadline: .seconds(600), attempts: 2)
+            }
+            #expect(failure?.code == .unavailable && calls.withLock { $0 } == 2, "what the last attempt is told is final")
+            calls.withLock { $0 = 1 }
+            // Far from its deadline, or the test would be cut off.
+            let answer = try await client.ask(method: "stops", body: Array("{}".utf8), deadline: .seconds(600), attempts: 2)
+            #expect(answer == Array("{}".utf8) && calls.withLock { $0 } == 3)
+        }
+    }
+
     @Test("A question after its deadline is not begun")
     func expired() async throws {
         try await Stage.with(.ipc) { stage in

@@ -11,8 +11,9 @@ package struct BusClient: Sendable {
     let requests: ClientRequests
 
     /// Asks up to `attempts` times, each time waiting for `deadline`, always under the same id: the server gives a repeated
-    /// question of a mutating method its first answer again. What the server says is final, a failure too, unless it says that an
-    /// attempt before the last one came too late.
+    /// question of a mutating method its first answer again. What the server says is final, a failure too, unless it says of an attempt
+    /// before the last one that it came too late, or that the server is `unavailable`: stopping, starting or full, it may answer the next,
+    /// which it is sent after `BusLimits.unavailablePause` at most.
     package func ask<R: BusRequest>(
         _ request: R, trace: String = "", deadline: Duration = .milliseconds(250), attempts: Int = 3
     ) async throws(Failure) -> R.Reply {

@@ -122,10 +122,23 @@ final class ClientSocket: SocketHandler {
         for _ in 0..<BusLimits.batch {
             guard let message = socket.receive() else { return }
             guard let envelope = message.frames.last, let answer = Answer(envelope: envelope) else { continue }
-            // An attempt that came too late does not speak for the one that is under way.
-            if case .failure(let failure) = answer.result, failure.code == .deadline, waiting[answer.id]?.attemptsLeft ?? 0 > 0 { continue }
+            if case .failure(let failure) = answer.result, let ask = waiting[answer.id], ask.attemptsLeft > 0 {
+                // An attempt that came too late does not speak for the one that is under way.
+                if failure.code == .deadline { continue }
+                if failure.code == .unavailable {
+                    askAgainSoon(ask, at: now)
+                    continue
+                }
+            }
             end(answer.id, .answer(answer.result))
         }
+    }
+
+    /// A server that stops says so within milliseconds; the one that begins in its place has the rest of the question's time.
+    private func askAgainSoon(_ ask: ClientRequests.Ask, at now: ContinuousClock.Instant) {
+        let until = min(ask.until, now + BusLimits.unavailablePause)
+        waiting[ask.id]?.until = until
+        earliest = min(earliest ?? until, until)
     }
 
     func end() {
