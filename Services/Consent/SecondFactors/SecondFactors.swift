@@ -69,6 +69,8 @@ struct SecondFactors: Sendable {
     /// - Returns: recovery codes, shown this once, and an access token of the session that is good for everything.
     /// - Throws: `second-factor-wrong`, `second-factor-enrolled`.
     func confirm(_ code: String, in session: SessionID) async throws -> (codes: [String], accessToken: String) {
+        // What no authenticator shows is wrong without a look at the store.
+        guard OneTimePassword.typed(code) != nil else { throw Problem.secondFactorWrong }
         let time = now()
         // A wrong code costs no turn of the store's writer; one that is right is judged again where it is taken.
         try await store.readBriefly { [self] db in

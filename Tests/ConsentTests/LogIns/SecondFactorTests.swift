@@ -132,6 +132,8 @@ struct SecondFactorTests {
             let code = authenticator.code(at: harness.clock.now)
             #expect(try await confirm(code).status == 200)
             #expect(try await confirm(code).problem == "second-factor-enrolled")
+            // What is stored would say that one is enrolled.
+            #expect(try await confirm("none").problem == "second-factor-wrong", "the store was asked about what cannot be a code")
         }
     }
 
