@@ -134,6 +134,16 @@ struct PaymentService: Sendable {
                     "Nothing was charged and the amount stays due. Try again later, or choose another method.",
                     italian: "Nulla è stato addebitato e l'importo resta dovuto. Riprovi più tardi, o scelga un altro metodo."),
                 retryAfter: .seconds(30))
+        case .cancelled where attempt.reason == nil, .cancelling where attempt.reason == nil:
+            // Somebody has called it off, or chosen another way, while this call was under way: no handler has declined anything.
+            guard shown.stored.bill.status == .due else { return try Self.unowed(shown) }
+            throw Refusal(
+                Problem.paymentUnderWay.saying(
+                    "It was called off while it was under way. Nothing was charged by it so far; pay again in a moment, if that is meant.",
+                    italian:
+                        "È stato annullato mentre era in corso. Finora non ha addebitato nulla; se è ciò che vuole, paghi di nuovo tra un momento."
+                ),
+                retryAfter: .seconds(5))
         case .failed, .cancelled, .cancelling:
             guard attempt.reason != StripeProvider.unknownToken else {
                 throw Problem.invalidBody([.init(pointer: "/paymentMethod", .unknownPaymentMethod)])

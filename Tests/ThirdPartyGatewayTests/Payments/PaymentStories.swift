@@ -66,6 +66,27 @@ struct PaymentStories {
         }
     }
 
+    @Test("PAY-09: paying that somebody called off meanwhile was told as declined by the handler, who had declined nothing")
+    func calledOffMeanwhile() async throws {
+        try await PaymentHarness.playAccepted { harness, request in
+            let (payment, now, store) = (try await harness.bill(request).payment, harness.now, harness.store)
+            let paymentStore = harness.parts.service.paymentStore
+            _ = try await harness.parts.service.abandon(payment, of: request.organisation)
+            func meanwhile(_ event: @escaping @Sendable (inout Bill) throws -> [PaymentEffect]) {
+                harness.card.meanwhile.withLock {
+                    $0 = { _ = try? await store.write { db in try paymentStore.change(db, payment, at: now, event) } }
+                }
+            }
+            meanwhile { try $0.abandon(at: now) }
+            #expect(await problemName { try await harness.pay(request) } == "payment-under-way")
+            #expect(harness.card.charges == 0)
+            // The request itself is over.
+            meanwhile { $0.closed(as: .declined, at: now) }
+            #expect(await problemName { try await harness.pay(request) } == "payment-over")
+            #expect(harness.card.charges == 0)
+        }
+    }
+
     @Test("PAY-05: a declined charge says why and costs nothing; another card or method is taken")
     func declined() async throws {
         try await PaymentHarness.playAccepted { (harness, request) async throws in
