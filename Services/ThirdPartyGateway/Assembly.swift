@@ -37,7 +37,7 @@ struct GatewayModule: Sendable {
     init(_ settings: GatewaySettings, on runtime: Runtime) async throws {
         let opened = try await OpenedStore(
             on: runtime, applicationID: GatewaySchema.applicationID, migrations: GatewaySchema.migrations,
-            restored: { db in try FeedEpochStore().renew(db, at: .now) })
+            restored: { db in try GatewayRestoreStore().begin(db, at: .now) })
         let stores = try GatewayStores(
             settings, opened: opened, outbox: try await MessageOutbox(in: opened.store, on: runtime), on: runtime)
         let checker = try TokenChecker(store: opened.store, issuer: runtime.settings.publicOrigin)

@@ -48,6 +48,10 @@ enum GatewaySchema {
             try FormerOrganisationJobs.moveToJobs(in: db)
         },
         Migration(12, "snapshots page by page") { db in try SnapshotMarks.create(in: db) },
+        Migration(13, "what a restore holds, and series of invoices") { db in
+            try GatewayRestoreStore.create(in: db)
+            try InvoiceStore.addSeries(to: db)
+        },
     ]
 }
 

@@ -35,6 +35,9 @@ extension Problem {
         italianTitle: "La registrazione è in esame")
     static let organisationSuspended = Problem(
         "organisation-suspended", status: 403, title: "The organisation is suspended", italianTitle: "L'organizzazione è sospesa")
+    static let heldAfterRestore = Problem(
+        "held-after-restore", status: 503, title: "The operator looks first at what a restore has changed",
+        italianTitle: "Il gestore verifica prima che cosa ha cambiato un ripristino")
     static let missingRight = Problem(
         "missing-right", status: 403, title: "The caller has not the right for that",
         italianTitle: "Chi chiede non ne ha il diritto")

@@ -20,6 +20,9 @@ extension GatewaySchema {
         TableNote(
             "api_clients", "api_tokens", holds: "API clients: label sealed, digests of secrets and tokens",
             kept: "until removed; tokens an hour", erasure: .impersonal),
+        TableNote(
+            "restores", holds: "when this store was last restored from a copy, and whether third parties are held since",
+            kept: "for ever", erasure: .impersonal),
     ]
 
     private static let requests = [

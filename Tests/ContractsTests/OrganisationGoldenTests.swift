@@ -22,6 +22,9 @@ struct OrganisationGoldenTests {
         _ = try Golden.roundTrip(ReplyEnvelope<ListOrganisations.Reply>.self, "list-organisations.reply.v1.json")
         _ = try Golden.roundTrip(RequestEnvelope<ShowOrganisation>.self, "show-organisation.v1.json")
         _ = try Golden.roundTrip(ReplyEnvelope<ShowOrganisation.Reply>.self, "show-organisation.reply.v1.json")
+        let reopening = try Golden.roundTrip(RequestEnvelope<ReopenThirdParties>.self, "reopen-third-parties.v1.json")
+        #expect(reopening.body.apiClients.count == 1 && reopening.body.endpoints.isEmpty)
+        _ = try Golden.roundTrip(ReplyEnvelope<ReopenThirdParties.Reply>.self, "reopen-third-parties.reply.v1.json")
         _ = try Golden.roundTrip(RequestEnvelope<JudgeOrganisation>.self, "judge-organisation.v1.json")
         _ = try Golden.roundTrip(ReplyEnvelope<JudgeOrganisation.Reply>.self, "judge-organisation.reply.v1.json")
     }

@@ -98,7 +98,7 @@ struct TextPatternTests {
         "A pattern matches what a regular expression matches",
         arguments: [
             ("^per_[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$", "per_70123456789abcdefghjkmnpqr"), ("^[ -~]+$", " a~"), ("^[!-~]+$", "a-b"),
-            ("^[0-9]{1,18}$", "7"), ("^[0-9]{4}-[0-9]{6,12}$", "2026-0123456"), ("^v1a?,", "v1,x"), ("^whsec_", "whsec_é"),
+            ("^[0-9]{1,18}$", "7"), ("^[0-9]{4}-[0-9A-Z-]{6,21}$", "2026-RTDZRL3-000001"), ("^v1a?,", "v1,x"), ("^whsec_", "whsec_é"),
             ("^[A-Za-z0-9_-]{3}$", "a-_"), ("^[a-c]*$", ""), ("^urn:[a-z-]+$", "urn:a-b"),
         ])
     func agrees(pattern: String, example: String) throws {

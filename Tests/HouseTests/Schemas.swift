@@ -10,7 +10,8 @@ enum Schemas {
         "PersonID": identifier("per"), "DeviceID": identifier("dev"), "EmergencyID": identifier("emg"),
         "OperatorID": identifier("opr"), "MemberID": identifier("mem"), "OrganisationID": identifier("org"),
         "PaymentID": identifier("pay"), "SessionID": identifier("ses"), "RequestID": identifier("req"), "GrantID": identifier("grt"),
-        "MessageID": identifier("msg"), "ErasureID": identifier("ers"),
+        "MessageID": identifier("msg"), "ErasureID": identifier("ers"), "ClientID": identifier("cli"),
+        "WebhookEndpointID": identifier("end"),
         "Peer": "{ type: string, description: \"The name of a process with a key pair of its own.\" }",
     ]
 

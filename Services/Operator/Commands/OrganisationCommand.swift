@@ -5,7 +5,7 @@ import Contracts
 
 struct OrganisationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "org", abstract: "Shows organisations; confirms, approves, suspends and resumes them.",
+        commandName: "org", abstract: "Shows organisations; confirms, approves, suspends, resumes and reopens them.",
         discussion: """
             Organisations register by themselves. With TRACKME_ORG_APPROVAL_REQUIRED=true each waits for `trackme org approve` after it has \
             confirmed its address. A suspended one is refused everywhere and nothing is delivered to it.
@@ -13,6 +13,7 @@ struct OrganisationCommand: AsyncParsableCommand {
         subcommands: [
             ListOrganisationsCommand.self, ShowOrganisationCommand.self, JudgementCommand<ConfirmWord>.self,
             JudgementCommand<ApproveWord>.self, JudgementCommand<SuspendWord>.self, JudgementCommand<ResumeWord>.self,
+            ReopenCommand.self,
         ])
 }
 
@@ -126,6 +127,36 @@ struct JudgementCommand<Word: JudgementWord>: RequestCommand {
 
     func show(_ reply: JudgeOrganisation.Reply) throws {
         Console.shared.line("\(organisation)  \(reply.state.rawValue)")
+    }
+}
+
+struct ReopenCommand: RequestCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reopen", abstract: "Lets third parties in again after the gateway's store was restored from a copy.",
+        discussion: """
+            From such a restore on every organisation is refused and nothing is delivered, since what was taken away after the copy is there \
+            again. Suspend first who was suspended or closed since. Name here the API clients and endpoints that were deleted since, or \
+            whose secret was replaced because somebody else had it: they are deleted, and organisations make others. The gateway's log \
+            has their ids ("was withdrawn", "was removed", "was rotated"); docs/operating.md says more.
+
+            Example: trackme org reopen --client cli_01h2xcejqtf2nbrexx3vqjhp41
+
+            \(ExitStatus.documentation)
+            """)
+
+    @Option(name: .customLong("client"), help: ArgumentHelp("An API client that is not to be there; may be repeated.", valueName: "cli_…"))
+    var clients: [ClientID] = []
+    @Option(name: .customLong("endpoint"), help: ArgumentHelp("Likewise an endpoint for webhooks.", valueName: "end_…"))
+    var endpoints: [WebhookEndpointID] = []
+    @OptionGroup var suite: SuiteOptions
+
+    var request: ReopenThirdParties { ReopenThirdParties(apiClients: clients, endpoints: endpoints) }
+
+    func show(_ reply: ReopenThirdParties.Reply) throws {
+        let rest = clients.count + endpoints.count - reply.deleted
+        Console.shared.line(
+            (reply.wasHeld ? "third parties are let in again" : "nothing was held") + "; \(reply.deleted) deleted"
+                + (rest > 0 ? ", \(rest) were not in the copy" : ""))
     }
 }
 

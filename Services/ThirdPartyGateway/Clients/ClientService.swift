@@ -176,7 +176,8 @@ final class ClientService: Sendable {
     /// - Throws: `TokenRefusal`.
     func token(_ order: TokenOrder, at now: Timestamp) async throws -> (token: String, rights: Set<Right>) {
         let row = try await prove(order, at: now)
-        guard try await directory.find(row.organisation)?.state.mayAct == true else { throw TokenRefusal.unauthorizedClient }
+        guard let known = try await directory.find(row.organisation), known.state.mayAct else { throw TokenRefusal.unauthorizedClient }
+        guard !known.isHeld else { throw Refusal.heldAfterRestore }
         var rights = row.rights
         if let scope = order.scope {
             let asked = scope.split(separator: " ").map { Right(rawValue: String($0)) }
@@ -251,7 +252,7 @@ final class ClientService: Sendable {
         }
     }
 
-    private func forgetTokens() {
+    func forgetTokens() {
         known.withLock { known in
             known.tokens.removeAll()
             known.changes += 1

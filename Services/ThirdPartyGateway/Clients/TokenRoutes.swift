@@ -43,7 +43,9 @@ struct TokenRoutes: Sendable {
             body: BodyShape(
                 [.init(MediaType.form, Self.tokenForm, examples: [Examples.tokenOrder])], limit: Self.bodyLimit,
                 inflatedLimit: Self.bodyLimit, isChecked: true),
-            answers: [.json(200, "The token", TokenBody.self, example: Examples.token)] + Self.refusals, isRateLimited: true
+            answers: [
+                .json(200, "The token", TokenBody.self, example: Examples.token), .problem(503, Problem.heldAfterRestore.name),
+            ] + Self.refusals, isRateLimited: true
         ) { exchange in
             try limiter.admit(exchange.remoteAddress)
             return try await Self.answering(exchange) { fields in

@@ -208,3 +208,11 @@ struct PaymentJob: Hashable, Sendable {
     /// A handler's own token for the payer's means of payment; never a number of a card.
     var token: String?
 }
+
+/// What a handler knows of a payment that this store may have forgotten.
+enum ForgottenPayment: Hashable, Sendable {
+    case unknown
+    /// It has the money.
+    case paid(reference: String, amount: Amount?)
+    case unreachable
+}

@@ -33,7 +33,7 @@ struct InvoiceRoutes: Sendable {
             .get, "/thirdparty/v1/invoices/{invoice}", access: .organisation, scopes: [Right.paymentsRead.rawValue],
             summary: "One invoice or credit note",
             description: "As JSON, or with `Accept: text/html` as a page to print. Needs `payments:read`.",
-            parameters: [.path("invoice", .string(pattern: "^[0-9]{4}-[0-9]{6,12}$"), "Its number.")],
+            parameters: [.path("invoice", .string(pattern: "^[0-9]{4}-[0-9A-Z-]{6,21}$"), "Its number.")],
             answers: [
                 Answer(
                     200, "The invoice",

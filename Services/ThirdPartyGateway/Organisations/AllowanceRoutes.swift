@@ -33,7 +33,7 @@ final class Allowance: Sendable {
             return Route(
                 route.method, route.path, as: route.operationID, access: route.access, scopes: route.scopes, summary: route.summary,
                 description: route.description,
-                parameters: route.parameters, body: route.body, answers: route.answers,
+                parameters: route.parameters, body: route.body, answers: route.answers + [.problem(503, Problem.heldAfterRestore.name)],
                 headers: route.headers + [Self.limit, Self.remaining, Self.reset, Self.policy], isRateLimited: true,
                 takesIdempotencyKey: route.takesIdempotencyKey, isInternal: route.isInternal, brief: route.brief
             ) { [self] exchange in

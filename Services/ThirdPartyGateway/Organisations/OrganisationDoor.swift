@@ -20,7 +20,7 @@ struct OrganisationDoor: Sendable {
     let directory: OrganisationRegister
 
     /// - Throws: `not-for-this-account`, `organisation-not-confirmed`, `organisation-not-approved`, `organisation-suspended`,
-    ///   `missing-right`.
+    ///   `held-after-restore`, `missing-right`.
     func admit(_ exchange: Exchange, needing right: Right) async throws -> Standing {
         let standing = try await admit(exchange)
         guard standing.rights.contains(right) else {
@@ -42,13 +42,15 @@ struct OrganisationDoor: Sendable {
 
     /// As the other, for what everybody of an active organisation may do.
     func admit(_ exchange: Exchange) async throws -> Standing {
-        let (standing, state) = try await recognise(exchange)
-        if let refusal = state.refusal { throw refusal }
+        let (standing, known) = try await recognise(exchange)
+        if let refusal = known.state.refusal { throw refusal }
+        if known.isHeld { throw Refusal.heldAfterRestore }
         return standing
     }
 
-    /// Whoever belongs to an organisation that is not closed, also before its confirmation and while it is suspended.
-    func recognise(_ exchange: Exchange) async throws -> (standing: Standing, state: OrganisationState) {
+    /// Whoever belongs to an organisation that is not closed, also before its confirmation and while it is suspended or held. After a restore
+    /// nobody knows which API clients there still are.
+    func recognise(_ exchange: Exchange) async throws -> (standing: Standing, known: OrganisationRegister.Known) {
         switch exchange.caller {
         case .member(let member, let organisation, _):
             guard let known = try await directory.find(organisation), let role = known.members[member], known.state != .closed else {
@@ -56,12 +58,13 @@ struct OrganisationDoor: Sendable {
             }
             let standing = Standing(
                 id: organisation, name: known.name, actor: member.description, rights: role.rights, role: role)
-            return (standing, known.state)
+            return (standing, known)
         case .client(let client, let organisation, let scopes):
             guard let known = try await directory.find(organisation), known.state != .closed else { throw Problem.unauthorised }
+            guard !known.isHeld else { throw Refusal.heldAfterRestore }
             let standing = Standing(
                 id: organisation, name: known.name, actor: client.description, rights: Right.named(by: scopes), role: nil)
-            return (standing, known.state)
+            return (standing, known)
         case .anyone, .device, .integrator, .person, .operator:
             throw Problem.notForThisAccount
         }
@@ -77,6 +80,21 @@ extension Answer {
     static let mayAskForProof = Answer.problem(401, Problem.insufficientUserAuthentication.name)
     /// Only rights that one has oneself can be given.
     static let beyondOwn = Answer.problem(403, Problem.rightsBeyondOwn.name)
+}
+
+extension Refusal {
+    /// To everybody from a restore until the operator has looked.
+    static let heldAfterRestore = Refusal(
+        Problem.heldAfterRestore.saying(
+            """
+            We had to go back to a copy of ours. Nothing is handed out, paid or delivered before the operator has made sure that what was \
+            withdrawn since stays withdrawn. Ask again later; GET /thirdparty/v1/support says whom to ask how long.
+            """,
+            italian: """
+                Abbiamo dovuto tornare a una nostra copia. Nulla si consegna o si paga prima che il gestore si sia assicurato che quanto è \
+                stato revocato nel frattempo resti tale. Riprovi più tardi; GET /thirdparty/v1/support dice a chi chiedere.
+                """),
+        retryAfter: .seconds(300))
 }
 
 extension OrganisationState {

@@ -17,6 +17,7 @@ struct OrganisationModule: Sendable {
     let members: MemberService
     let clients: ClientService
     let service: OrganisationReviewService
+    let reopening: ReopeningService
     let allowance: Allowance
     private let support: SupportRoutes
     let jobs: OrganisationJobs
@@ -49,6 +50,10 @@ struct OrganisationModule: Sendable {
         service = OrganisationReviewService(
             store: store, table: table, members: memberTable, repository: repository, consent: consent, directory: directory,
             answers: stores.opened.answers, logger: runtime.logger, now: now)
+        reopening = ReopeningService(
+            store: store, clientTable: ClientStore(key: table.key), endpoints: EndpointStore(key: try runtime.key("endpoints")),
+            clients: clients, directory: directory, answers: stores.opened.answers, logger: runtime.logger)
+        try await reopening.remind()
         allowance = Allowance(perMinute: settings.callsPerMinute, perDay: settings.callsPerDay)
         support = SupportRoutes(settings: settings)
         self.now = now
@@ -63,6 +68,7 @@ struct OrganisationModule: Sendable {
 
     func register(in methods: inout Methods) {
         service.register(in: &methods)
+        reopening.register(in: &methods)
     }
 
     /// Proves who comes to the gateway: an API client by its own token, everybody else by consent's.

@@ -9,6 +9,8 @@ final class OrganisationRegister: Sendable {
     struct Known: Hashable, Sendable {
         let name: String
         let state: OrganisationState
+        /// Since a restore, as all of them are.
+        let isHeld: Bool
         let members: [MemberID: Role]
     }
 
@@ -36,7 +38,9 @@ final class OrganisationRegister: Sendable {
         if let known { return known }
         let found = try await store.read { [organisations, members] db -> Known? in
             guard let row = try organisations.find(db, id) else { return nil }
-            return Known(name: row.details.businessName, state: row.state, members: try members.roles(db, of: id))
+            return Known(
+                name: row.details.businessName, state: row.state, isHeld: try GatewayRestoreStore().isHeld(db),
+                members: try members.roles(db, of: id))
         }
         guard let found else { return nil }
         state.withLock { state in
@@ -52,6 +56,14 @@ final class OrganisationRegister: Sendable {
         state.withLock { state in
             state.changes += 1
             state.known[id] = nil
+        }
+    }
+
+    /// After a commit that changed something of all of them.
+    func changedAll() {
+        state.withLock { state in
+            state.changes += 1
+            state.known.removeAll()
         }
     }
 }

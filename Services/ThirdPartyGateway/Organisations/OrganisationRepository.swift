@@ -22,7 +22,8 @@ struct OrganisationRepository: Sendable {
 
     /// Whether data may go to it now: ask before each delivery that it did not come for by itself.
     func mayAct(_ db: Database, _ id: OrganisationID) throws -> Bool {
-        try table.state(db, id)?.mayAct ?? false
+        guard try !GatewayRestoreStore().isHeld(db) else { return false }
+        return try table.state(db, id)?.mayAct ?? false
     }
 
     /// Writes to the corporate address, in the caller's transaction. A closed organisation gets no more mail.

@@ -320,7 +320,9 @@ extension InvoiceItem: Documented {
             .required("country", .string())
         ).named("InvoiceAddress")
         return .object(
-            .required("invoice", .string(pattern: "^[0-9]{4}-[0-9]{6,12}$"), "Without gaps within a year (UTC)."),
+            .required(
+                "invoice", .string(pattern: "^[0-9]{4}-[0-9A-Z-]{6,21}$"),
+                "Without gaps within a year (UTC). `2026-RTDZRL3-000001`: of a series that began when we went back to a copy of ours."),
             .required("kind", .oneOf(Invoice.Kind.allCases.map(\.rawValue))), .required("payment", .identifier(Payment.self)),
             .required("request", .identifier(DataRequest.self)), .required("issuedAt", .time),
             .required(

@@ -128,12 +128,27 @@ actor PaymentJobRunner {
     }
 
     private func perform(_ job: StoredPaymentJob) async throws -> Bool {
-        let found = try await store.read { [paymentStore] db in
-            try paymentStore.jobs.find(db, job.number) == nil ? nil : paymentStore.table.find(db, job.payment)
+        let (found, isRestored) = try await store.read { [paymentStore] db in
+            (
+                try paymentStore.jobs.find(db, job.number) == nil ? nil : paymentStore.table.find(db, job.payment),
+                try GatewayRestoreStore().restoredAt(db) != nil
+            )
         }
         guard let bill = found?.bill else { return true }
         guard bill.wants(job.kind, job.attempt), let attempt = bill.attempts.first(where: { $0.number == job.attempt }) else {
             try await store.write { [paymentStore] db in try paymentStore.jobs.answered(db, job.number) }
+            return true
+        }
+        // Whatever was begun before is known here to have charged nothing. What was begun after the copy that was restored is not.
+        if job.kind == .open, isRestored,
+            let before = await paymentStore.providers.forgotten(
+                job.payment, besides: Set(bill.attempts.compactMap(\.reference)), opening: attempt.provider)
+        {
+            guard try await receive(before, job) else { return false }
+            try await store.write { [paymentStore] db in
+                guard let bill = try paymentStore.table.find(db, job.payment)?.bill, let live = bill.live else { return }
+                try paymentStore.look(db, bill, live)
+            }
             return true
         }
         let word: ProviderStatus

@@ -40,9 +40,11 @@ struct PaymentJobStore: Sendable {
                 """)
     }
 
+    /// An attempt is opened once in each life of the store, and by the same key in each: the handler knows it again after a restore.
     /// - Parameter token: of the handler's, for this call alone.
     func add(_ db: Database, _ kind: PaymentJob.Kind, _ payment: PaymentID, attempt: Int, token: String?) throws {
-        let key = Hex.encode(Random.bytes(16))
+        let opening = Digest.sha256(Array("open|\(payment)|\(attempt)".utf8)).prefix(16)
+        let key = Hex.encode(kind == .open ? Array(opening) : Random.bytes(16))
         let sealed = try token.map { Data(try Seal.seal(Array($0.utf8), key: sealKey, context: Self.context(key))) }
         try db.cachedStatement(sql: "INSERT INTO payment_errands (key, kind, payment, attempt, token) VALUES (?, ?, ?, ?, ?)")
             .execute(arguments: [key, kind.rawValue, payment, attempt, sealed])

@@ -34,7 +34,7 @@ struct PaymentStore: Sendable {
     /// A new bill, with the process that shows whether it can be paid.
     func open(_ db: Database, _ request: PayableRequest, _ quote: Quote, at now: Timestamp) throws {
         var bill = Bill(
-            payment: .random(), request: request.id, organisation: request.organisation, amount: quote.perPerson,
+            payment: Self.payment(of: request.id), request: request.id, organisation: request.organisation, amount: quote.perPerson,
             priceListVersion: quote.priceListVersion, at: now)
         try table.add(db, bill, quote, request.scope, at: now)
         let method = try organisations.preferredMethod(db, request.organisation)
@@ -45,6 +45,11 @@ struct PaymentStore: Sendable {
         if settings.when == .onSubmit { effects += bill.becameDue(at: now) }
         guard let stored = try table.find(db, bill.payment) else { return }
         try write(db, stored, bill, effects, token: nil, at: now)
+    }
+
+    /// The same in every life of the store: by it a handler is asked for what was paid after a copy was made.
+    static func payment(of request: RequestID) -> PaymentID {
+        PaymentID(bytes: Digest.sha256(Array("payment|\(request)".utf8)).prefix(16)) ?? .random()
     }
 
     /// Nil where there is no such payment.

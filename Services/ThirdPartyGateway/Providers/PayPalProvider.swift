@@ -52,7 +52,7 @@ actor PayPalProvider: PaymentProvider {
             intent: "CAPTURE",
             purchaseUnits: [
                 .init(
-                    referenceID: "\(job.payment)", customID: "\(job.payment)",
+                    referenceID: "\(job.payment)", customID: "\(job.payment)", invoiceID: "\(job.payment)",
                     amount: .init(currencyCode: job.amount.currency, value: PayPalMoney.value(job.amount)))
             ],
             paymentSource: .init(

@@ -117,6 +117,8 @@ struct PayPalOrder: Encodable {
 
         var referenceID: String
         var customID: String
+        /// PayPal takes a second capture of one number for a repetition and refuses it, unless the account is told otherwise.
+        var invoiceID: String
         var amount: Value
     }
 

@@ -11,6 +11,14 @@ protocol PaymentProvider: Sendable {
     /// Whether a charge is asked for with the handler's token of the payer's means of payment.
     var takesToken: Bool { get }
     func carry(_ job: PaymentJob) async -> ProviderStatus
+    /// After a restore, before an attempt is opened: money of this payment that is neither given back nor contested.
+    /// - Parameter known: references of this store, which is not asked about those.
+    func forgotten(_ payment: PaymentID, besides known: Set<String>) async -> ForgottenPayment
+}
+
+extension PaymentProvider {
+    /// Of a handler that cannot be searched.
+    func forgotten(_ payment: PaymentID, besides known: Set<String>) async -> ForgottenPayment { .unknown }
 }
 
 /// The handler of each method that the operator has set up.
@@ -26,6 +34,24 @@ struct PaymentProviders: Sendable {
 
     func provider(for method: PaymentMethod) -> (any PaymentProvider)? {
         byMethod[method]
+    }
+
+    /// Of every handler that is set up, the attempt's own first: a process that has charged takes the place of a new one.
+    /// - Parameter provider: whose process is to be opened.
+    /// - Returns: nil where nobody has been paid.
+    func forgotten(_ payment: PaymentID, besides known: Set<String>, opening provider: String) async -> ProviderStatus? {
+        let others = methods.compactMap { byMethod[$0] }.filter { $0.name != provider }
+        for one in [named(provider)].compactMap({ $0 }) + others {
+            switch await one.forgotten(payment, besides: known) {
+            case .unknown: continue
+            case .unreachable: return .unreachable
+            case .paid(let reference, let amount):
+                // Another handler's money is found once the payer chooses that handler.
+                return one.name == provider
+                    ? .opened(reference: reference, step: PayerStep(), amount: amount) : .ended(reason: "paid-by-\(one.name)-before")
+            }
+        }
+        return nil
     }
 
     /// By its name, for what was begun before; nil where it is set up no more.

@@ -30,6 +30,23 @@ struct StripeProvider: PaymentProvider {
         }
     }
 
+    /// Stripe finds what it was told of an intent within a minute, and for ever.
+    func forgotten(_ payment: PaymentID, besides known: Set<String>) async -> ForgottenPayment {
+        let query = Self.escaped("metadata['payment']:'\(payment)' AND status:'succeeded'")
+        switch await get("/v1/payment_intents/search?limit=100&expand%5B%5D=data.latest_charge&query=\(query)") {
+        case .unreachable, .answer(401, _), .answer(403, _): return .unreachable
+        case .answer(200, let list):
+            let kept = list["data"].items.first { intent in
+                let charge = intent["latest_charge"]
+                return charge["refunded"] != .flag(true) && charge["disputed"] != .flag(true) && !known.contains(intent["id"].text ?? "")
+            }
+            guard let kept, let reference = kept["id"].text else { return .unknown }
+            return .paid(reference: reference, amount: Self.amount(kept["amount"], kept["currency"]))
+        // Accounts of some countries cannot search.
+        case .answer: return .unknown
+        }
+    }
+
     // MARK: Calls
 
     private func open(_ job: PaymentJob) async -> ProviderStatus {

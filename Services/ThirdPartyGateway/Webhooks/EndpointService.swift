@@ -89,20 +89,22 @@ struct EndpointService: Sendable {
     func remove(_ id: WebhookEndpointID) async throws {
         try await store.write { [table] db in try table.delete(db, id) }
         await workers.stop(id)
+        logger.notice("an endpoint was removed", metadata: ["endpoint": "\(id)"])
     }
 
     /// The new secret signs at once, the old one beside it for a day.
     func rotate(_ id: WebhookEndpointID) async throws -> String {
         let (secret, now) = (WebhookSecret.random().text, clock())
-        return try await store.write { [table, organisations] db in
+        try await store.write { [table, organisations] db in
             guard var endpoint = try table.find(db, id) else { throw Problem.notFound }
             let old = endpoint.details.secrets.filter { $0.until.map { now < $0 } ?? true }.prefix(2)
             endpoint.details.secrets =
                 [Endpoint.Secret(text: secret)] + old.map { Endpoint.Secret(text: $0.text, until: $0.until ?? now + Self.overlap) }
             try table.save(db, endpoint)
             try organisations.tell(db, endpoint.organisation, .endpointSecretReplaced, at: now)
-            return secret
         }
+        logger.notice("an endpoint's secret was rotated", metadata: ["endpoint": "\(id)"])
+        return secret
     }
 
     // MARK: The handshake

@@ -98,6 +98,34 @@ package struct ShowOrganisation: BusRequest {
     }
 }
 
+/// Lets third parties in again that are held since the gateway's store was restored from a copy, once what was taken away after the copy is
+/// taken away anew. Ids that the copy does not have are passed over, and where nothing is held the same is deleted.
+package struct ReopenThirdParties: BusRequest {
+    package static let method = "reopen-third-parties"
+    package static let owner = Peer.thirdPartyGateway
+    package static let clients: Set<Peer> = [.trackme]
+    package static let mutates = true
+
+    /// That were deleted since, or whose secret was replaced because somebody else had it.
+    package var apiClients: [ClientID]
+    /// Likewise.
+    package var endpoints: [WebhookEndpointID]
+
+    package init(apiClients: [ClientID] = [], endpoints: [WebhookEndpointID] = []) {
+        (self.apiClients, self.endpoints) = (apiClients, endpoints)
+    }
+
+    package struct Reply: Codable, Sendable {
+        package var wasHeld: Bool
+        /// How many of those that were named.
+        package var deleted: Int
+
+        package init(wasHeld: Bool, deleted: Int) {
+            (self.wasHeld, self.deleted) = (wasHeld, deleted)
+        }
+    }
+}
+
 /// What an operator decides; the organisation is told by mail. The same again changes nothing; `conflict` in a state in which it cannot be.
 package struct JudgeOrganisation: BusRequest {
     package static let method = "judge-organisation"

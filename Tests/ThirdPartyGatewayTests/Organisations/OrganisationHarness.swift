@@ -46,7 +46,8 @@ final class OrganisationHarness: Sendable {
         let own = try harness.runtime(.thirdPartyGateway)
         try await others[0].answer(consent.methods)
         opened = try await OpenedStore(
-            on: own, applicationID: GatewaySchema.applicationID, migrations: GatewaySchema.migrations)
+            on: own, applicationID: GatewaySchema.applicationID, migrations: GatewaySchema.migrations,
+            restored: { db in try GatewayRestoreStore().begin(db, at: clock.now) })
         outbox = MessageOutbox(in: opened.store, sealedUnder: try own.key("outbox"), logger: logger) { [mail] in mail.take($0) }
         var reader = harness.reader
         let settings = GatewaySettings(&reader)

@@ -81,6 +81,15 @@ final class ScriptedHandler: PaymentProvider {
         return word
     }
 
+    func forgotten(_ payment: PaymentID, besides known: Set<String>) async -> ForgottenPayment {
+        state.withLock { state -> ForgottenPayment in
+            let paid = state.payments.filter { $0.value == payment }.map(\.key).first { reference in
+                state.charged.contains(reference) && !state.refunded.contains(reference) && !known.contains(reference)
+            }
+            return if let paid { .paid(reference: paid, amount: nil) } else { .unknown }
+        }
+    }
+
     private static func act(_ job: PaymentJob, _ state: inout State) -> ProviderStatus {
         if case .away = state.mood { return .unreachable }
         state.calls.append(job)
@@ -169,7 +178,9 @@ final class PaymentHarness: Sendable {
     }
 
     private func reopen() async throws {
-        let opened = try await OpenedStore(on: runtime, applicationID: 1, migrations: GatewaySchema.migrations)
+        let opened = try await OpenedStore(
+            on: runtime, applicationID: 1, migrations: GatewaySchema.migrations,
+            restored: { [self] db in try GatewayRestoreStore().begin(db, at: now) })
         let bank = settings.payments.bank.map { BankTransferProvider(bank: $0) }
         let stores = try GatewayStores(
             settings, opened: opened,
@@ -212,9 +223,14 @@ final class PaymentHarness: Sendable {
     }
 
     /// As after a kill: whatever was not committed is gone, the file is opened anew.
-    func restart() async throws {
+    /// - Parameter copy: put in its place meanwhile.
+    func restart(from copy: URL? = nil) async throws {
         await store.close()
         await open.stores.opened.keys.close()
+        if let copy {
+            for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: runtime.storeFile.path + suffix) }
+            try FileManager.default.copyItem(at: copy, to: runtime.storeFile)
+        }
         try await reopen()
     }
 

@@ -93,6 +93,11 @@ struct QuoteTests {
             #expect(InvoiceNumber(text) == nil)
         }
         #expect(InvoiceNumber(year: 2026, number: 1_234_567).description == "2026-1234567")
+        let restored = InvoiceNumber(year: 2026, series: 1_776_000_000, number: 42)
+        #expect(InvoiceNumber("\(restored)") == restored && number < restored && "\(restored)".utf8.count <= 20)
+        for text in ["2026-R-000042", "2026-R0-000042", "2026-Rtdzrl3-000042", "2026-XTDZRL3-000042", "2026-R+1-000042"] {
+            #expect(InvoiceNumber(text) == nil)
+        }
         #expect(Invoice.year(of: Timestamp(milliseconds: 1_767_225_599_999)) == 2025)
         #expect(Invoice.year(of: Timestamp(milliseconds: 1_767_225_600_000)) == 2026)
     }

@@ -96,6 +96,26 @@ struct StripeProviderTests {
         }
     }
 
+    @Test("PAY-09: money of a payment that a restored store has forgotten is found, unless it went back, is contested or is known")
+    func forgotten() async throws {
+        try await Self.play { server, stripe in
+            func found(_ id: String, _ charge: String) -> String {
+                #"{"id":"\#(id)","amount":622,"currency":"eur","status":"succeeded","latest_charge":\#(charge)}"#
+            }
+            let list = [
+                found("pi_1", #"{"refunded":true}"#), found("pi_2", #"{"refunded":false,"disputed":true}"#), found("pi_3", "null"),
+                found("pi_4", #"{"refunded":false,"disputed":false}"#),
+            ]
+            server.answer(
+                "GET /v1/payment_intents/search", .init(body: #"{"data":[\#(list.joined(separator: ","))]}"#), .init(body: #"{"data":[]}"#),
+                .init(status: 400, body: "{}"), .init(status: 401, body: "{}"), .init(status: 500, body: "oops"))
+            let payment = PaymentID(bits: 9)
+            #expect(await stripe.forgotten(payment, besides: ["pi_3"]) == .paid(reference: "pi_4", amount: paid))
+            for _ in 0..<2 { #expect(await stripe.forgotten(payment, besides: []) == .unknown) }
+            for _ in 0..<2 { #expect(await stripe.forgotten(payment, besides: []) == .unreachable) }
+        }
+    }
+
     @Test("PAY-05: a declined card says why; one that needs its holder waits for the holder")
     func declined() async throws {
         try await Self.play { server, stripe in

@@ -101,6 +101,23 @@ struct FeedEpochTests {
         }
     }
 
+    @Test("after a restore data went to endpoints that had been deleted since the copy: nothing leaves before the operator has looked")
+    func heldEndpoints() async throws {
+        try await Self.restored { harness, feed, receiver, endpoint, _ in
+            let now = harness.world.clock.now
+            try await harness.store.write { db in try GatewayRestoreStore().begin(db, at: now) }
+            let worker = harness.worker(endpoint, transport: receiver.transport)
+            let before = receiver.attempts.count
+            try await Self.add(harness, feed, 70...71)
+            try await harness.drain(worker)
+            #expect(receiver.attempts.count == before)
+            let wasHeld = try await harness.store.write { db in try GatewayRestoreStore().reopen(db) }
+            try await harness.drain(worker)
+            let head = try await harness.feed(feed.request).head
+            #expect(wasHeld && receiver.numbers(feed.request).last == head, "nothing is lost by that")
+        }
+    }
+
     @Test("a subscription that had nothing when the copy was made does not give the lost numbers again, and its first item is still told")
     func emptyCopy() async throws {
         try await FeedHarness.runWithFeed { harness, feed in
