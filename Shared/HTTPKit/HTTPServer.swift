@@ -78,9 +78,9 @@ package struct HTTPServer: Service {
     /// What is counted while it runs.
     var state: ServerState { responder.state }
 
-    /// The port that is listened on; waits until it is, for ever where it could not be bound.
+    /// The port that is listened on; waits until it is. A task that is cancelled first gets the port that was asked for.
     package var boundPort: Int {
-        get async { await listening.value }
+        get async { await listening.value ?? port }
     }
 
     /// Returns after a graceful stop, when the last connection has ended.
@@ -164,34 +164,42 @@ extension HTTPLimits {
 
 /// A port that becomes known once.
 private final class ListeningPort: Sendable {
-    private enum State {
-        case waiting([CheckedContinuation<Int, Never>])
-        case known(Int)
+    private struct State {
+        var port: Int?
+        var last = 0
+        var waiting: [Int: CheckedContinuation<Int?, Never>] = [:]
     }
 
-    private let state = Mutex(State.waiting([]))
+    private let state = Mutex(State())
 
     func set(_ port: Int) {
-        let waiting = state.withLock { state -> [CheckedContinuation<Int, Never>] in
-            guard case .waiting(let all) = state else { return [] }
-            state = .known(port)
-            return all
+        let waiting = state.withLock { state in
+            state.port = port
+            defer { state.waiting = [:] }
+            return state.waiting
         }
-        for continuation in waiting { continuation.resume(returning: port) }
+        for continuation in waiting.values { continuation.resume(returning: port) }
     }
 
-    var value: Int {
+    /// Nil where the task is cancelled while it waits: the port may never be bound.
+    var value: Int? {
         get async {
-            await withCheckedContinuation { continuation in
-                let known = state.withLock { state -> Int? in
-                    switch state {
-                    case .known(let port): return port
-                    case .waiting(let all):
-                        state = .waiting(all + [continuation])
-                        return nil
+            let number = state.withLock { state in
+                state.last += 1
+                return state.last
+            }
+            return await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let (port, waits) = state.withLock { state -> (Int?, Bool) in
+                        guard state.port == nil, !Task.isCancelled else { return (state.port, false) }
+                        state.waiting[number] = continuation
+                        return (nil, true)
                     }
+                    if !waits { continuation.resume(returning: port) }
                 }
-                if let known { continuation.resume(returning: known) }
+            } onCancel: {
+                let continuation = state.withLock { $0.waiting.removeValue(forKey: number) }
+                continuation?.resume(returning: nil)
             }
         }
     }

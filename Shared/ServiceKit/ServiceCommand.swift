@@ -73,23 +73,15 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
             complain("\(peer): \(reason)")
             throw ExitCode(78)
         }
-        var configuration = ServiceGroupConfiguration(
-            services: parts.map {
-                .init(
-                    service: EndsWithModule(module: $0, logger: logger), successTerminationBehavior: .gracefullyShutdownGroup,
-                    failureTerminationBehavior: .gracefullyShutdownGroup)
-            },
-            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        configuration.maximumGracefulShutdownDuration = EndsWithModule.drain
+        let modules = ModuleGroup(parts, stoppedBy: [.sigterm, .sigint], folder: suite.storeFolder, logger: logger)
         heartbeat?.started()
         do {
             logger.notice("started")
-            try await ServiceGroup(configuration: configuration).run()
+            try await modules.run()
             await runtime.bus.shutdown()
             logger.notice("stopped")
         } catch {
-            let reason = StartRefusal.text(error, folder: runtime.settings.storeFolder)
-            logger.critical("a module of the service failed", metadata: ["reason": "\(reason)"])
+            logger.error("stopped after a failure", metadata: ["reason": "\(StartRefusal.text(error, folder: suite.storeFolder))"])
             await runtime.bus.shutdown()
             throw ExitCode(70)
         }
@@ -105,29 +97,5 @@ package struct ServiceCommand<Built: Assembly>: AsyncParsableCommand {
 
     private func complain(_ text: String) {
         FileHandle.standardError.write(Data((text + "\n").utf8))
-    }
-}
-
-/// Ends the process where this module failed and the others do not end in time: a service without one of its modules still sends heartbeats, so
-/// that nobody would start it again. What was acknowledged is in the store.
-private struct EndsWithModule: Service {
-    /// How long modules may take to end.
-    static let drain = Duration.seconds(8)
-    private static let failedDrain = Duration.seconds(3)
-
-    let module: any Service
-    let logger: Logger
-
-    func run() async throws {
-        do {
-            try await module.run()
-        } catch {
-            Task.detached { [logger] in
-                try? await Task.sleep(for: Self.failedDrain)
-                logger.critical("a module of the service failed, and others did not end: the process ends without them")
-                _exit(70)
-            }
-            throw error
-        }
     }
 }

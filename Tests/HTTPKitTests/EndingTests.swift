@@ -201,4 +201,20 @@ struct TakenPortTests {
         running.cancel()
         try await running.value
     }
+
+    @Test("who waited for the port of a server that never listened waited on when cancelled, and kept its process half alive")
+    func waitingForPortIsCancelled() async throws {
+        let other = try Loopback.listening()
+        defer { close(other.descriptor) }
+        let server = makeServer([], port: other.port)
+        let hasEnded = Mutex(false)
+        let waiting = Task {
+            let port = await server.boundPort
+            hasEnded.withLock { $0 = true }
+            return port
+        }
+        waiting.cancel()
+        try await eventually("the wait ends") { hasEnded.withLock { $0 } }
+        #expect(await waiting.value == other.port)
+    }
 }

@@ -89,7 +89,10 @@ actor Canary {
         _ = try await keys.makeKey(for: person)
         pair.keepSecret(person)
         await supervision.admit(canary: person)
-        await dispatcher.admit(canary: person, probe: await probe())
+        let probe = await self.probe()
+        // Of a cancelled task it has no port.
+        try Task.checkCancellation()
+        await dispatcher.admit(canary: person, probe: probe)
         known = stored ?? CanaryStore.Known(person: person, since: now, lastAt: now)
         return person
     }
