@@ -46,12 +46,16 @@ struct Up: AsyncParsableCommand {
 
     /// Reported before anything starts, instead of by a part that ends again and again.
     private func requireFreePorts() async throws {
+        var (problems, mends): ([String], [String]) = ([], [])
         for (port, part, setting) in ports.all where only.isEmpty || only.contains(where: { part.hasPrefix($0) }) {
-            let finding = Checks.port(port, of: part, await PortProbe().state(of: port, isEdge: ports.isEdge(port)), setting: setting)
-            if finding.detail != "free" {
-                let mend = finding.mend.isEmpty ? "stop it first, or choose another port with \(setting)" : finding.mend
-                throw OperatorError(.configuration, "\(finding.subject): \(finding.detail)", mend: mend)
-            }
+            let state = await PortProbe().state(of: port, isEdge: ports.isEdge(port))
+            guard state != .free else { continue }
+            let finding = Checks.port(port, of: part, state, setting: setting)
+            problems.append("\(finding.subject): \(finding.detail)")
+            mends.append(finding.mend.isEmpty ? "stop it first, or choose another port with \(setting)" : finding.mend)
+        }
+        guard problems.isEmpty else {
+            throw OperatorError(.configuration, problems.joined(separator: "\n"), mend: mends.joined(separator: "\n  → "))
         }
     }
 

@@ -3,12 +3,12 @@
 import Contracts
 import ServiceKit
 
-/// Whether a port can be listened on.
+/// Whether a port can be listened on, and else who listens, where this user may see that.
 enum PortState: Hashable, Sendable {
     case free
     /// The suite itself answers there.
-    case ours
-    case taken
+    case ours(by: PortHolder?)
+    case taken(by: PortHolder?)
     case forbidden
 }
 
@@ -51,8 +51,13 @@ enum Checks {
         let subject = "port \(port) (\(part))"
         return switch state {
         case .free: .ok(subject, "free")
-        case .ours: .ok(subject, "in use by the running suite")
-        case .taken: .failure(subject, "another process listens there", mend: "stop it (see `ss -ltnp`), or choose another with \(setting)")
+        case .ours(let holder): .ok(subject, "in use by the running suite" + (holder.map { ", \($0)" } ?? ""))
+        case .taken(let holder?):
+            .failure(subject, "\(holder) listens there", mend: "stop process \(holder.process), or choose another port with \(setting)")
+        case .taken(.none):
+            .failure(
+                subject, "another process listens there",
+                mend: "stop it (as root, `ss -ltnp` names it), or choose another port with \(setting)")
         case .forbidden: .failure(subject, "may not be opened by this user", mend: "choose a port above 1023 with \(setting)")
         }
     }

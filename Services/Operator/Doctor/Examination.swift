@@ -21,7 +21,7 @@ struct Examination: Sendable {
         for (port, part, setting) in ports.all {
             let state = await PortProbe().state(of: port, isEdge: ports.isEdge(port))
             findings.append(Checks.port(port, of: part, state, setting: setting))
-            guard state == .ours, !ports.isEdge(port) else { continue }
+            guard case .ours = state, !ports.isEdge(port) else { continue }
             findings += await Readiness().remarks(port: port).map { Checks.remark(of: part, $0) }
         }
         findings += SuiteRefusals.read(layout.refusalsFile).sorted { $0.key < $1.key }.map { Checks.refusal(of: $0.key, $0.value) }

@@ -7,7 +7,8 @@ struct PortProbe: Sendable {
         let failure = PortProbe.bindingFailure(port)
         if failure == 0 { return .free }
         if failure == EACCES { return .forbidden }
-        return await Readiness().answers(port: port, isEdge: isEdge) ? .ours : .taken
+        let holder = PortHolder.find(port)
+        return await Readiness().answers(port: port, isEdge: isEdge) ? .ours(by: holder) : .taken(by: holder)
     }
 
     /// The error number of binding, 0 where it succeeds. The socket is closed again at once.
