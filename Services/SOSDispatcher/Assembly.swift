@@ -56,6 +56,7 @@ struct SOSModule: Sendable {
     let store: SOSStore
     let server: HTTPServer
     let pair: PairState
+    let link: PairLink
     let canary: Canary
     let people: PeopleModule
     let tokens: TokenChecker
@@ -132,7 +133,8 @@ struct SOSModule: Sendable {
             country: settings.country)
         supervision.events.add(anchors)
         var methods = Methods(memory: answers)
-        pair.source(database, store, clock, participants: participants).register(in: &methods)
+        pair.source(database, store, clock, participants: participants, otherIsGone: { Task { await link.otherIsGone() } })
+            .register(in: &methods)
         let probe = CanaryRoutes(secret: .random())
         let routes = DispatchRoutes(
             dispatcher: dispatcher, store: store, registry: calling.registry, publicKey: secrets.signing.publicKey, panel: panel)
@@ -152,7 +154,8 @@ struct SOSModule: Sendable {
         let hasForgotten = try await store.hasForgotten()
         await supervision.noteStore(wasPutBack: hasForgotten)
         // A copy may be older than the second dispatcher's first confirmation: who has forgotten asks whether or not it knows of another.
-        await link.begin(waiting: try await store.hasOther(pair.role), asks: hasForgotten || !memory.unreadable.isEmpty)
+        await link.begin(
+            waiting: try await store.hasOther(pair.role), hasForgotten: hasForgotten, isAnybodyUnreadable: !memory.unreadable.isEmpty)
         await dispatcher.resume()
         await supervision.resume(memory)
         await supervision.saySubscriptions(said: memory.saidSubscribed)
@@ -189,7 +192,7 @@ struct SOSModule: Sendable {
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
         (self.server, self.people, token, self.pair, canary) = (server, people, secrets.token, pairState, watch.canary)
         (self.tokens, self.messages, self.reminders, self.fitting) = (tokens, messages.outbox, reminders, fitting)
-        (self.panel, self.anchors, self.samples) = (panel, anchors, samples)
+        (self.panel, self.anchors, self.samples, self.link) = (panel, anchors, samples, link)
     }
 
     /// What follows ingest, and consent's cards. After a passing fault of the store each goes on from what is stored by then.

@@ -55,8 +55,8 @@ extension Migrations {
             "pair_erasures", "pair_told_erasures", holds: "which erasures the other dispatcher and this one have carried out",
             kept: "the other's for ever, this one's 90 days", erasure: .impersonal),
         TableNote(
-            "pair_forgotten", holds: "whether the other dispatcher is still to be asked after a restore", kept: "until it has answered",
-            erasure: .impersonal),
+            "pair_forgotten", holds: "whether the other dispatcher is still to be asked after a restore",
+            kept: "until it has answered, or the operator says that it is gone for good", erasure: .impersonal),
         TableNote(
             "canary", "canary_hours", holds: "the synthetic subscriber, who is nobody; hourly counts of its emergencies", kept: "90 days",
             erasure: .impersonal),

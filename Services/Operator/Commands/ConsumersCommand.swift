@@ -16,7 +16,11 @@ struct ForgetConsumerCommand: AsyncParsableCommand {
             A stream's log keeps every fact until the suite's own consumers have confirmed it. One that is not run any more would keep \
             it for ever. If it returns after this it starts like a newcomer: it misses what was said meanwhile.
 
-            Example: trackme consumers forget sos-dispatcher --of ingest
+            A dispatcher that was put back from a copy asks the other one, each second, for what it has forgotten by that, and waits a \
+            moment for it at each start. Where that one is gone for good, this ends both; calls never wait for it.
+
+            Examples: trackme consumers forget sos-dispatcher --of ingest
+                      trackme consumers forget sos-deputy --of sos-dispatcher
 
             \(ExitStatus.documentation)
             """)

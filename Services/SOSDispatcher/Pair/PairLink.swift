@@ -29,7 +29,8 @@ actor PairLink {
     private var positions: [StreamPosition]
     private var following: Task<Void, Never>?
     private var asking: Task<Void, Never>?
-    private var isAsking = false
+    private(set) var isAsking = false
+    private var isAnybodyUnreadable = false
 
     init(
         on runtime: Runtime, supervision: SupervisionService, dispatcher: Dispatcher, pair: PairState, keys: PersonKeys,
@@ -48,15 +49,17 @@ actor PairLink {
     /// Begins to follow, and returns once everything that the other side has said is known, or after `startTimeout`.
     /// - Parameters:
     ///   - waiting: whether there may be another side at all.
-    ///   - asks: the store was restored from a copy, or somebody's state cannot be read: beside all that the other side has published
-    ///     since, what it knows of people is requested.
-    func begin(waiting: Bool, asks: Bool) async {
+    ///   - hasForgotten: the store was restored from a copy: beside all that the other side has published since, what it knows of people is
+    ///     requested until it answers or `otherIsGone`.
+    ///   - isAnybodyUnreadable: somebody's state cannot be read: likewise, until it answers.
+    func begin(waiting: Bool, hasForgotten: Bool, isAnybodyUnreadable: Bool) async {
+        self.isAnybodyUnreadable = isAnybodyUnreadable
         following = Task { await follow() }
-        if asks {
+        if hasForgotten || isAnybodyUnreadable {
             isAsking = true
             asking = Task { await askEverything() }
         }
-        let end = ContinuousClock.now + (waiting || asks ? PairLink.startTimeout : .zero)
+        let end = ContinuousClock.now + (waiting || isAsking ? PairLink.startTimeout : .zero)
         while freshness.age == nil || isAsking, ContinuousClock.now < end {
             // The bus tells nobody when it has caught up.
             try? await Task.sleep(for: PairLink.look)
@@ -72,6 +75,15 @@ actor PairLink {
         }
     }
 
+    /// The operator says that the other side is gone for good: nobody tells back what was forgotten. Whoever's state cannot be read here is
+    /// asked for all the same: should the other side return, they are watched again.
+    func otherIsGone() {
+        guard isAsking, !isAnybodyUnreadable else { return }
+        asking?.cancel()
+        isAsking = false
+        runtime.logger.notice("the other dispatcher is gone for good and is no longer asked", metadata: ["peer": "\(role.other.peer)"])
+    }
+
     private func end() {
         following?.cancel()
         asking?.cancel()
@@ -81,6 +93,7 @@ actor PairLink {
     /// tells it back. What it has said itself comes from its log.
     private func askEverything() async {
         guard let other = try? await runtime.client(of: role.other.peer) else { return }
+        var isReported = false
         while !Task.isCancelled {
             do {
                 var after: String?
@@ -95,10 +108,21 @@ actor PairLink {
                 isAsking = false
                 return
             } catch {
+                if !isReported, !Task.isCancelled { reportSilence() }
+                isReported = true
                 // A pause between attempts: the other side may be starting too.
                 try? await Task.sleep(for: PairLink.pause)
             }
         }
+    }
+
+    private func reportSilence() {
+        runtime.logger.warning(
+            "the other dispatcher is asked, until it answers, for what this store has forgotten or cannot read; calls do not wait for it",
+            metadata: [
+                "peer": "\(role.other.peer)",
+                "if_gone_for_good": "trackme consumers forget \(role.other.peer) --of \(role.peer)",
+            ])
     }
 
     private func follow() async {

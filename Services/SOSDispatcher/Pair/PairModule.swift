@@ -50,13 +50,21 @@ struct PairModule: Sendable {
             })
     }
 
-    /// - Parameter participants: what of other subjects is kept in step, by the kind of its notes.
+    /// - Parameters:
+    ///   - participants: what of other subjects is kept in step, by the kind of its notes.
+    ///   - otherIsGone: told once it is stored that the operator says so.
     func source(
-        _ database: Store, _ store: SOSStore, _ clock: SteadyClock, participants: [String: PairState.Participant]
+        _ database: Store, _ store: SOSStore, _ clock: SteadyClock, participants: [String: PairState.Participant],
+        otherIsGone: @escaping @Sendable () -> Void
     ) -> StreamSource {
         let dispatches = store.streams.dispatches
         return StreamSource(
             families: families, store: database, further: dispatches.holds,
+            forgetting: { [role] db, consumer in
+                guard consumer == role.other.peer else { return }
+                try PairTables.knowsAgain(db)
+                db.afterCommit(otherIsGone)
+            },
             render: { [role, tables] db, row in
                 if row.stream == role.stream { return try tables.render(row) }
                 return dispatches.holds(row.stream) ? try DispatchStreamStore.payload(db, row, store) : row.body

@@ -112,7 +112,7 @@ struct PairTables: Sendable {
         try db.execute(sql: "INSERT OR IGNORE INTO pair_forgotten VALUES (1)")
     }
 
-    /// In the transaction of the last that was told back, or later.
+    /// In the transaction of the last that was told back, or later; or where the operator says that nobody is there to tell it back.
     static func knowsAgain(_ db: Database) throws {
         try db.execute(sql: "DELETE FROM pair_forgotten")
     }
@@ -310,15 +310,16 @@ extension SOSStore {
         try await store.read { db in try !Confirmations().positions(db, of: PairRole.second.peer).isEmpty }
     }
 
-    /// Whether the store was restored and the other dispatcher has not yet told back all of what was forgotten by that.
+    /// Whether the store was restored, the other dispatcher has not yet told back all of what was forgotten by that, and the operator has not
+    /// said since that it is gone for good.
     func hasForgotten() async throws -> Bool {
         try await store.read { db in try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM pair_forgotten)") ?? false }
     }
 
-    /// Whether another dispatcher is to be expected: the second always has a first.
+    /// Whether another dispatcher is to be expected: the second always has a first, until the operator says that it is gone for good.
     func hasOther(_ role: PairRole) async throws -> Bool {
-        if role == .second { return true }
-        return try await hasDeputy()
+        guard role == .second else { return try await hasDeputy() }
+        return try await store.read { db in try !Confirmations().isForgotten(db, role.other.peer) }
     }
 }
 

@@ -15,6 +15,7 @@ package struct StreamSource: Sendable {
     private let store: Store
     /// Whether a stream is one of this service's that `families` does not name, because it came to be later.
     private let further: @Sendable (String) -> Bool
+    private let forgetting: @Sendable (Database, Peer) throws -> Void
     private let render: @Sendable (Database, StreamRow) throws -> [UInt8]?
     private let snapshot: @Sendable (SnapshotStream) async throws -> SnapshotStream.Reply
     /// How far each stream was when this process began: nothing behind that can have been said before a restore.
@@ -23,17 +24,20 @@ package struct StreamSource: Sendable {
     /// Call before anything is said.
     /// - Parameters:
     ///   - further: for streams that come and go while the service runs; none unless told.
+    ///   - forgetting: what else the service does where the operator says that a consumer is gone for good, in the same transaction.
     ///   - render: runs in the read that fetched the row; gives the payload as it was published, byte for byte; nil where the person's
     ///     key is gone, which is answered as `erased`.
     ///   - snapshot: asked only for families that keep state.
     package init(
         families: [StreamFamily], store: Store, further: @escaping @Sendable (String) -> Bool = { _ in false },
+        forgetting: @escaping @Sendable (_ db: Database, _ consumer: Peer) throws -> Void = { _, _ in },
         render: @escaping @Sendable (Database, StreamRow) throws -> [UInt8]?,
         snapshot: @escaping @Sendable (SnapshotStream) async throws -> SnapshotStream.Reply = { _ in
             throw Failure(.invalid, "this stream keeps no state; newcomers start at its head")
         }
     ) {
-        (self.families, self.store, self.further, self.render, self.snapshot) = (families, store, further, render, snapshot)
+        (self.families, self.store, self.further, self.forgetting) = (families, store, further, forgetting)
+        (self.render, self.snapshot) = (render, snapshot)
         begun = (try? store.readNow { try StreamLog().heads($0) }) ?? [:]
     }
 
@@ -45,7 +49,10 @@ package struct StreamSource: Sendable {
             try await store.write { try Confirmations().save($0, of: context.peer, request.positions) }
         }
         methods.onForget { request, _ in
-            try await store.write { try Confirmations().forget($0, request.consumer) }
+            try await store.write { db in
+                try Confirmations().forget(db, request.consumer)
+                try forgetting(db, request.consumer)
+            }
         }
     }
 

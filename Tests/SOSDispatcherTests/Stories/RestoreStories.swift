@@ -156,4 +156,47 @@ struct RestoreStories {
             }
         }
     }
+
+    @Test(
+        "SOS-24, SOS-28: a restored dispatcher that is alone asked for another for ever and waited for it at each start: it calls at once meanwhile, and the operator's word that the other is gone ends both"
+    )
+    func alone() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.play(desk) { stage in
+            let first = try await stage.start()
+            try await first.parts.journal.commitEverything()
+            let copy = try await Self.copy(stage)
+            await first.stop()
+
+            try Self.putBack(copy, stage)
+            let restored = try await stage.start()
+            let pace = MachinePace()
+            defer { pace.end() }
+            let begun = ContinuousClock.now
+            _ = try await stage.caller()
+            try await eventually("the call") { !desk.receipts.isEmpty }
+            // Less than the time between two questions to the other dispatcher.
+            #expect(ContinuousClock.now - begun < pace.allowed(.seconds(1)))
+            let (asks, hasForgotten) = (await restored.parts.link.isAsking, try await restored.parts.store.hasForgotten())
+            #expect(asks && hasForgotten, "it was asking all the time")
+
+            try await stage.forget(.sosDeputy, at: .first)
+            #expect(try await !restored.parts.store.hasForgotten())
+            try await eventually("it asks no more") { await !restored.parts.link.isAsking }
+            await restored.stop()
+            let next = try await stage.start()
+            let (asksAgain, waits) = (await next.parts.link.isAsking, try await next.parts.store.hasOther(.first))
+            #expect(!asksAgain && !waits, "nor does the next start")
+        }
+    }
+
+    @Test("the second dispatcher, left alone for good, waited for the first at each start: not where the operator says that it is gone")
+    func secondAlone() async throws {
+        try await Stage.play { stage in
+            let second = try await stage.start(role: .second)
+            #expect(try await second.parts.store.hasOther(.second))
+            try await stage.forget(.sosDispatcher, at: .second)
+            #expect(try await !second.parts.store.hasOther(.second))
+        }
+    }
 }

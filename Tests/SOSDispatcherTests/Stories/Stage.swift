@@ -138,6 +138,11 @@ final class Stage: Sendable {
         try await (role == .first ? ask : askDeputy).ask(request, deadline: .seconds(5))
     }
 
+    /// As `trackme consumers forget` does.
+    func forget(_ consumer: Peer, at role: PairRole) async throws {
+        try await (role == .first ? ask : askDeputy).forget(ForgetConsumer(consumer: consumer), deadline: .seconds(5))
+    }
+
     func subscribe(_ person: PersonID, bounds: [String: Bounds] = [:]) async throws {
         _ = try await question(SubscribePerson(person: person, clausesAccepted: true, bounds: bounds))
     }
