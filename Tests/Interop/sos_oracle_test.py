@@ -183,6 +183,23 @@ CASES = {
         expected=["30000 signal-lost heart-rate", "330000 silence-contacts -"]),
     "what is measured on demand is never silent (SOS-34)": dict(
         own={"glucose": (70, 200)}, steps=[up(0, ("glucose", 100))], until=DAY, expected=[]),
+    "typed in: keeps no watch heard, and nothing returns by it (SOS-34)": dict(
+        steps=[hr(0)] + [up(t, (HR, 70), source="manual") for t in range(10_000, 400_001, 10_000)] + [hr(400_001)], until=400_001,
+        expected=["30000 signal-lost heart-rate", "330000 silence-contacts -", "400001 signal-returned heart-rate"]),
+    "typed in: unsets no joining due; a device that declares nothing does": dict(
+        steps=[up(t, (HR, 70), source="manual") for t in range(0, 400_001, 10_000)] + [hr(400_001)], until=400_001,
+        expected=["29000 signal-lost -", "329000 silence-contacts -", "400001 signal-returned -"]),
+    "typed in: is judged like any other reading, in SUSPENDED too": dict(
+        steps=[up(40_000, (HR, 30), source="manual")], until=43_500,
+        expected=["29000 signal-lost -", "40000 opened heart-rate", "43000 confirmed heart-rate", "43500 dispatched heart-rate"]),
+    "typed in: closes like any other reading, ends a doubt, and is never torn": dict(
+        steps=[slow(0, hr=60, breath=12, spo2=97), slow(60_000, hr=11.5), up(61_000, (HR, 60), source="manual"),
+               *[up(t, (HR, 60), ("respiration-rate", 12), (SPO2, 97), source="manual") for t in range(62_000, 92_000, 10_000)],
+               up(100_000, (HR, 30), source="manual"), up(100_500, (HR, 30), source="manual"), ack(103_600),
+               up(110_000, (HR, 60), source="manual"), up(230_000, (HR, 60), source="manual")], until=230_000,
+        expected=["60000 doubted heart-rate", "61000 doubt-ended heart-rate", "100000 opened heart-rate", "103000 confirmed heart-rate",
+                  "103500 dispatched heart-rate", "103600 acknowledged heart-rate", "230000 closed heart-rate",
+                  "230000 signal-lost heart-rate"]),
     "SUSPENDED: from subscription on, without any data": dict(
         steps=[], until=DAY, expected=["29000 signal-lost -", "329000 silence-contacts -"]),
     "ALERTED: silence goes on to the call (CON-32); an hour after the silence limit it is closed": dict(
