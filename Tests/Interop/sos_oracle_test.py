@@ -254,6 +254,16 @@ CASES = {
         expected=OPEN + ["1000 transient heart-rate", "20000 opened heart-rate", "21000 transient heart-rate", "51000 signal-lost heart-rate", "60000 signal-returned heart-rate",
                   "60000 opened heart-rate",
                          "60000 confirmed heart-rate", "63500 dispatched heart-rate"]),
+    "sustained: openings are counted within the 60 s up to a reading that comes late (SOS-37)": dict(
+        steps=[hr(0)] + [step for t in (5_000, 45_000, 110_000) for step in (hr(t - 20_000), hr(t, 130), hr(t + 1000))]
+        + [up(112_000, (HR, 130, 60_000)), hr(112_500)], until=115_500,
+        expected=[f"{t} {event} heart-rate" for t in (5_000, 45_000) for t, event in ((t, "opened"), (t + 1000, "transient"))]
+        + ["76000 signal-lost heart-rate", "90000 signal-returned heart-rate", "110000 opened heart-rate", "111000 transient heart-rate",
+           "112000 opened heart-rate", "112000 confirmed heart-rate", "115500 dispatched heart-rate"]),
+    "sustained: what began after a reading that comes late is no opening of it": dict(
+        steps=[hr(50_000 - 25_000), hr(50_000, 130), hr(51_000), hr(55_000, 130), hr(56_000), up(57_000, (HR, 131, 10_000)), hr(58_000)],
+        until=60_000,
+        expected=[f"{t} {event} heart-rate" for t in (50_000, 55_000, 57_000) for t, event in ((t, "opened"), (t + 1000, "transient"))]),
     "two sources that disagree do not cancel each other (SOS-37)": dict(
         steps=[up(0, (HR, 30), source="a"), up(500, (HR, 70), source="b"), up(1000, (HR, 30), source="a"), up(1500, (HR, 70), source="b")],
         until=3_500, expected=CALLED),

@@ -277,8 +277,8 @@ class Machine:
                     calm_begun.add(breach)
             run.length += 1
             run.first = min(run.first, measured)
-            run.beginnings = [begun for begun in run.beginnings if begun >= measured - WITHIN]
-            if measured - run.first >= self.rules["sustain"] or len(run.beginnings) >= OPENINGS:
+            openings = sum(measured - WITHIN <= begun <= measured for begun in run.beginnings)     # τ may go back
+            if measured - run.first >= self.rules["sustain"] or openings >= OPENINGS:
                 proven.add(breach)
         return calm_begun
 
