@@ -220,6 +220,11 @@ CASES = {
     "torn: a lone low rate of a minute in which all else is off is doubted, and called for after 20 s (SOS-38)": dict(
         steps=[slow(0, hr=60, breath=12, spo2=97), slow(60_000, hr=11.5)], until=100_000,
         expected=["60000 doubted heart-rate", "80000 opened heart-rate", "80000 dispatched heart-rate"]),
+    "torn: not while its breach is open and armed, however much worse it is (SOS-32)": dict(
+        steps=[slow(0, hr=60, breath=12, spo2=97), up(10_000, (HR, 40), source="b"), answer(11_000, "fine"), up(59_000, (HR, 34), source="b"),
+               slow(60_000, hr=11.5)], until=62_500,
+        expected=["10000 opened heart-rate", "11000 muted heart-rate", "59000 opened heart-rate", "59000 confirmed heart-rate",
+                  "62500 dispatched heart-rate"]),
     "torn: a reading in range ends the doubt": dict(
         steps=[slow(0, hr=60, breath=12, spo2=97), slow(60_000, hr=11.5), slow(79_999, hr=60)], until=100_000,
         expected=["60000 doubted heart-rate", "79999 doubt-ended heart-rate"]),

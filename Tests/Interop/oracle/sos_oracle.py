@@ -519,6 +519,8 @@ class Machine:
             return False
         if metric not in whole or len((whole & VITAL) - {metric}) < 2 or self.signal(metric) in self.silent:
             return False
+        if breach in self.open and self.state in ("ALERTED", "CONFIRMED"):     # §3.4: nothing open is worse there, it is armed
+            return False
         known = self.open.get(breach) or self.mutes.get(breach)
         return known is None or self.is_worse(known, breach, value)
 
