@@ -172,6 +172,10 @@ CASES = {
         steps=[hr(0, 130), ack(3600), answer(40_000, "fine")], until=DAY,
         expected=ACKED + ["40000 cancelled heart-rate", "40000 signal-lost heart-rate", "40000 closed heart-rate",
                           "340000 silence-contacts -"]),
+    "STOOD-DOWN: where all was silent before the call it ends at once, and the contacts are told (SOS-34)": dict(
+        steps=[hr(0, 130), answer(1000, "fine"), answer(40_000, "help"), ack(40_100), answer(60_000, "fine")], until=DAY,
+        expected=OPEN + ["1000 muted heart-rate", "30000 signal-lost heart-rate", "40000 opened help", "40000 dispatched help",
+                         "40100 acknowledged help", "60000 cancelled help", "60000 closed help", "330000 silence-contacts -"]),
     "SUSPENDED: after 30 s, back with the data (SOS-25)": dict(
         steps=[hr(0), hr(9_999), hr(40_000, 130)], until=40_000,
         expected=["39999 signal-lost heart-rate", "40000 signal-returned heart-rate", "40000 opened heart-rate"]),

@@ -767,7 +767,8 @@ class Machine:
             self.called_off = dict(self.open)
             self.mute_open()
             self.state, self.normal_since = "STOOD-DOWN", None
-            if not self.subscribed or self.kept and not self.critical():
+            # §3.5, decision 0007: whom nothing measures any more has it closed at once.
+            if not self.subscribed or self.kept and not self.critical() or self.is_all_silent():
                 self.close()
 
     def help(self, at, age, source=None):       # `at` is its own time
