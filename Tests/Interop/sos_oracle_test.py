@@ -252,6 +252,15 @@ CASES = {
         settings={"silence_calls_ambulance": True}, steps=[slow(0, hr=60, breath=12, spo2=97)], until=483_500,
         expected=["180000 signal-lost heart-rate", "480000 silence-contacts -", "480000 opened heart-rate",
                   "483000 confirmed heart-rate", "483500 dispatched heart-rate"]),
+    "silence: what is typed in takes no alert back, what a device says does": dict(
+        settings={"silence_calls_ambulance": True},
+        steps=[hr(0), up(331_000, (HR, 70), source="manual"), up(340_000, (HR, 70), source="manual")], until=340_000,
+        expected=["30000 signal-lost heart-rate", "330000 silence-contacts -", "330000 opened heart-rate", "333000 confirmed heart-rate",
+                  "333500 dispatched heart-rate"]),
+    "silence: what a device says takes the alert back": dict(
+        settings={"silence_calls_ambulance": True}, steps=[hr(0), hr(331_000)], until=340_000,
+        expected=["30000 signal-lost heart-rate", "330000 silence-contacts -", "330000 opened heart-rate", "331000 signal-returned heart-rate",
+                  "331000 transient heart-rate"]),
     "sustained: an upload that proves 3 s of breach confirms at once and is called at receipt + 3.5 s (SOS-37)": dict(
         steps=[up(10_000, (HR, 20, 0), (HR, 20, 3000), (HR, 70, 9000))], until=13_500,
         expected=["10000 opened heart-rate", "10000 confirmed heart-rate", "13500 dispatched heart-rate"]),

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta, timezone
 
 MAX, MIN, PAIR = "blood-pressure-max", "blood-pressure-min", "blood-pressure"
 BELOW, ABOVE = "below", "above"
+SILENCE = "silence", BELOW                      # §3.5
 
 # §1: what is possible, both ends included but for a rate of 0 (ING-08); only these metrics are numbers here.
 POSSIBLE = {
@@ -333,7 +334,7 @@ class Machine:
                 values = [entry.value for entry in entries if breach in entry.breaches]
         for value in values:
             known.saw(value, self.is_severe(breach, value))
-        if breach[0] == "silence":
+        if breach == SILENCE:
             known.severe = True
         if calm_begun and known.told is not None:
             known.tell()
@@ -505,7 +506,7 @@ class Machine:
             self.doubt = None
         if self.late and self.late[0] in metrics:
             self.late = None
-        self.judge(entries, proven, taken)
+        self.judge(entries, proven, taken, source)
 
     def is_torn(self, counting, source, whole, torn_since):
         if len(counting) != 1 or torn_since:
@@ -524,7 +525,7 @@ class Machine:
         known = self.open.get(breach) or self.mutes.get(breach)
         return known is None or self.is_worse(known, breach, value)
 
-    def judge(self, entries, proven, taken):
+    def judge(self, entries, proven, taken, source):
         critical = self.critical()
         opening, asking = [], []                # (entry, breaches)
         for entry in entries:
@@ -559,16 +560,16 @@ class Machine:
         if self.state in IDLE:
             if opening:
                 self.alert(opening[0][0].metric, entries, critical, opened | asked, calm_begun)
-                self.is_alerted(critical, proven)
+                self.is_alerted(critical, proven, source)
             elif asking:
                 self.ask_again(asking[0][0].metric, sorted(asked, key=order), entries, calm_begun)
         elif self.state == "ALERTED":
             self.join(opened | asked, entries, calm_begun)
-            self.is_alerted(critical, proven)
+            self.is_alerted(critical, proven, source)
         elif self.state == "CONFIRMED":
             self.join(opened | asked, entries, calm_begun)
         elif self.state == "ASKED AGAIN":
-            self.is_asked_again(entries, critical, proven, opening, worse, opened, asked, calm_begun)
+            self.is_asked_again(entries, critical, proven, source, opening, worse, opened, asked, calm_begun)
         elif self.state in CALLED:
             self.is_called(entries, critical, opening + asking + worse, opened | asked, calm_begun)
 
@@ -588,19 +589,21 @@ class Machine:
         self.join({breach for breach in every if breach not in self.mutes and breach not in self.open} | opening, entries, calm_begun)
         self.emit("opened")
 
-    def is_alerted(self, critical, proven):
+    def is_alerted(self, critical, proven, source):
         if proven & self.open.keys():
             self.confirm()
+        elif SILENCE in self.open and source == TYPED:      # §3.5: what is typed in is no sign of life
+            return
         elif not critical & self.open.keys():
             self.emit("transient")
             self.ends()
 
-    def is_asked_again(self, entries, critical, proven, opening, worse, opened, asked, calm_begun):
+    def is_asked_again(self, entries, critical, proven, source, opening, worse, opened, asked, calm_begun):
         first = next((entry for entry in entries if any(entry is found for found, _ in opening + worse)), None)
         if first:
             self.emit("transient")
             self.alert(first.metric, entries, critical, opened | asked, calm_begun)
-            self.is_alerted(critical, proven)
+            self.is_alerted(critical, proven, source)
         elif asked:
             self.join(asked, entries, calm_begun)
             self.question_due = min(self.question_due, self.now + self.time_to_answer())
@@ -726,7 +729,7 @@ class Machine:
         self.emit("silence-contacts", "-")
         if self.rules["silence_calls_ambulance"] and self.is_all_silent() and self.sign_of_life:
             self.begin(self.sign_of_life[0], "ALERTED")
-            self.open = {("silence", BELOW): Known(severe=True)}
+            self.open = {SILENCE: Known(severe=True)}
             self.emit("opened")
 
     def join_supervision(self, interval):
