@@ -187,6 +187,9 @@ CASES = {
         expected=["30000 signal-lost heart-rate", "330000 silence-contacts -"]),
     "what is measured on demand is never silent (SOS-34)": dict(
         own={"glucose": (70, 200)}, steps=[up(0, ("glucose", 100))], until=DAY, expected=[]),
+    "what is no longer watched is forgotten (3.10)": dict(
+        own=SPO2_BOUND, steps=[up(0, (HR, 70), (SPO2, 97)), lambda m: m.subscribe(1000, {}), hr(29_000), hr(58_000)], until=80_000,
+        expected=[]),
     "typed in: keeps no watch heard, and nothing returns by it (SOS-34)": dict(
         steps=[hr(0)] + [up(t, (HR, 70), source="manual") for t in range(10_000, 400_001, 10_000)] + [hr(400_001)], until=400_001,
         expected=["30000 signal-lost heart-rate", "330000 silence-contacts -", "400001 signal-returned heart-rate"]),

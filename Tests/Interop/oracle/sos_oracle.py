@@ -905,6 +905,14 @@ class Machine:
             if self.state == "OFF":
                 self.state = "MONITORING"
             self.join_supervision(interval)
+        else:
+            self.forget_unwatched()
+
+    def forget_unwatched(self):
+        self.latest = {key: latest for key, latest in self.latest.items() if self.is_watched(key[0])}
+        self.signals = {key: heard for key, heard in self.signals.items() if self.is_watched(key[0])}
+        self.runs = {key: run for key, run in self.runs.items() if (self.pair_rule if key[1][0] == PAIR else self.is_watched(key[1][0]))}
+        self.silent &= self.names()
 
     def unsubscribe(self, t):
         self.happens(t, self._unsubscribe)
