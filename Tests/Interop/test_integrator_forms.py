@@ -50,6 +50,8 @@ def test_the_pages_reader_reads_the_pages_text():
     assert len(text) <= 160
     fields = program("text.md")["read"](text)
     assert fields["a"] == "7K3M9Q" and fields["place"] == (45.3909, 9.19082)
+    answer = program("text.md")["answer"]
+    assert [answer(fields, takes) for takes in (True, False)] == ["OK 7K3M9Q", "NO 7K3M9Q"]
     with pytest.raises((ValueError, KeyError)):
         program("text.md")["read"](text[:-9])
 

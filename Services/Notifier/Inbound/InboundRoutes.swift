@@ -38,7 +38,7 @@ struct InboundRoutes: Sendable {
             }
             let text = InboundText(
                 from: try exchange.required("from", exchange.query("from")), text: try exchange.required("text", exchange.query("text")))
-            return .text(try await take(text).map { "TrackMe: \($0)" } ?? "")
+            return .text(try await take(text).map(InboundRoutes.reply) ?? "")
         }
     }
 
@@ -54,6 +54,12 @@ struct InboundRoutes: Sendable {
             _ = try await take(InboundText(from: sent.from, text: sent.text))
             return .empty()
         }
+    }
+
+    /// What is texted back. Whoever meant to accept and was not understood must not believe that it did.
+    private static func reply(to result: String) -> String {
+        guard result == "not-understood" else { return "TrackMe: \(result)" }
+        return "TrackMe: not understood, nothing is accepted. Text OK and the code, or NO and the code."
     }
 
     /// - Throws: 503 while the dispatcher does not answer, so that the provider asks again.

@@ -115,23 +115,41 @@ extension Dispatcher {
 
     // MARK: By text
 
-    /// A text from a registered number: the code of a message that went there, and before it `NO` for a refusal.
+    /// A text from a registered number, with the code of a message that went there.
     /// - Returns: what it said; nil where it is no acknowledgement.
-    func receive(text: String, from number: String) async throws -> Acknowledgement.Result? {
-        let words = text.uppercased().split { !$0.isLetter && !$0.isNumber }.map(String.init)
+    func receive(text: String, from number: String) async throws -> AcknowledgementText.Meaning? {
+        let said = AcknowledgementText(text)
+        let named = messages(named: said, to: number)
+        guard let (integrator, message) = named.first,
+            let meaning = said.meaning(of: Set(named.map { names.code(of: $0.message) }))
+        else { return nil }
+        guard meaning != .notUnderstood else {
+            note("not-understood", message, by: integrator.name, "by text")
+            logger.warning(
+                "a text of an emergency service is not understood: the call goes on",
+                metadata: ["emergency": "\(message.emergency)", "integrator": "\(integrator.name)"])
+            try await journal.commit()
+            return meaning
+        }
+        let accepts = meaning == .accepted
+        let acknowledgement = Acknowledgement(
+            messageId: "\(message)", result: accepts ? .accepted : .rejected, ackId: "text", reason: accepts ? nil : "by text")
+        await take(acknowledgement, message, by: integrator, form: "text")
+        try await journal.commit()
+        return meaning
+    }
+
+    /// Those whose code stands in the text, of all that went to the number.
+    private func messages(named text: AcknowledgementText, to number: String) -> [(integrator: Integrator, message: MessageID)] {
+        var named: [(integrator: Integrator, message: MessageID)] = []
         for integrator in registry.integrators(withNumber: number) {
             for work in works.values {
-                let messages = work.file.lines[integrator.id]?.messages ?? []
-                guard let message = messages.last(where: { words.contains(names.code(of: $0.id)) }) else { continue }
-                let result: Acknowledgement.Result = words.first == "NO" ? .rejected : .accepted
-                let acknowledgement = Acknowledgement(
-                    messageId: "\(message.id)", result: result, ackId: "text", reason: result == .rejected ? "by text" : nil)
-                await take(acknowledgement, message.id, by: integrator, form: "text")
-                try await journal.commit()
-                return result
+                for message in work.file.lines[integrator.id]?.messages ?? [] where text.words.contains(names.code(of: message.id)) {
+                    named.append((integrator: integrator, message: message.id))
+                }
             }
         }
-        return nil
+        return named
     }
 
     // MARK: By hand

@@ -245,7 +245,7 @@ package struct AcknowledgeByCode: BusRequest {
     }
 
     package struct Reply: Codable, Sendable {
-        /// `accepted` or `rejected`; nil: it was no acknowledgement.
+        /// `accepted`, `rejected` or `not-understood` (it has the code of a message, and the call goes on); nil: it was no acknowledgement.
         package var result: String?
 
         package init(result: String?) {

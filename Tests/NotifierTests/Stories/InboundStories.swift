@@ -24,6 +24,7 @@ struct InboundStories {
             var methods = Methods()
             methods.on(AcknowledgeByCode.self) { request, _ in
                 asked.withLock { $0.append(request) }
+                if request.text.hasPrefix("perhaps") { return AcknowledgeByCode.Reply(result: "not-understood") }
                 return AcknowledgeByCode.Reply(result: request.text.contains("7K3M9Q") ? "accepted" : nil)
             }
             try await dispatcher.answer(methods)
@@ -39,6 +40,10 @@ struct InboundStories {
             #expect(try await come("token=\(token)&from=39021234567&text=") == (200, ""))
             #expect(try await come("token=\(token)&from=TrackMe&text=OK+7K3M9Q") == (200, ""), "no number, nobody")
             #expect(asked.withLock { $0.map(\.number) } == ["+39021234567", "+39021234567", "+39021234567"])
+            let unclear = try await come("token=\(token)&from=%2B39021234567&text=perhaps+7K3M9Q")
+            #expect(
+                unclear == (200, "TrackMe: not understood, nothing is accepted. Text OK and the code, or NO and the code."),
+                "whoever meant to accept must not believe that it did")
             #expect(try await come("token=\(token.reversed().map(String.init).joined())x&from=1&text=a").status >= 400)
             #expect(try await come("token=\(String(repeating: "0", count: 64))&from=%2B39021234567&text=OK").status == 404)
 

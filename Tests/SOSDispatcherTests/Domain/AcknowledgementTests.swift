@@ -33,3 +33,54 @@ struct AcknowledgementTests {
         #expect(AcknowledgementBody.read(Array(text.utf8)) == nil)
     }
 }
+
+@Suite("Acknowledgement by text")
+struct AcknowledgementTextTests {
+    private static let codes: Set<String> = ["7K3M9Q", "2D4F6H"]
+
+    @Test(
+        "SOS-19, UI-14: `7K3M9Q: non possiamo`, `RIFIUTO 7K3M9Q` and `7K3M9Q NO` were taken for acceptances, and nobody else was called",
+        arguments: [
+            "NO 7K3M9Q", "no, 7k3m9q", "7K3M9Q NO", "NON 7K3M9Q", "NON possiamo 7K3M9Q", "7K3M9Q: non possiamo", "not possible 7K3M9Q",
+            "RIFIUTO 7K3M9Q", "Rifiutato: 7K3M9Q", "7K3M9Q rejected", "negativo 7K3M9Q", "we can't 7K3M9Q", "we can’t 7K3M9Q",
+            "cannot 7K3M9Q", "unable 7K3M9Q", "è impossibile 7K3M9Q", "OK 7K3M9Q NO", "non accetto 7K3M9Q", "NO+7K3M9Q", "nò 7K3M9Q",
+        ])
+    func rejected(text: String) {
+        #expect(AcknowledgementText(text).meaning(of: Self.codes) == .rejected)
+    }
+
+    @Test(
+        "SOS-19: the code alone accepts, and with words that say so",
+        arguments: [
+            "7K3M9Q", " 7k3m9q. ", "(7K3M9Q)", "OK 7K3M9Q", "ok: 7k3m9q!", "OK+7K3M9Q", "7K3M9Q OK", "Sì 7K3M9Q", "SI' 7K3M9Q",
+            "yes, 7K3M9Q", "7K3M9Q accetto, partiti", "Arriviamo 7K3M9Q", "7K3M9Q 7K3M9Q", "OK\n7K3M9Q\n", "accepted 7K3M9Q",
+        ])
+    func accepted(text: String) {
+        #expect(AcknowledgementText(text).meaning(of: Self.codes) == .accepted)
+    }
+
+    @Test(
+        "SOS-19: in doubt a text is no acceptance, and the call goes on",
+        arguments: [
+            "7K3M9Q?", "OK? 7K3M9Q", "perhaps 7K3M9Q", "chi è? 7K3M9Q", "7K3M9Q tra un'ora", "Received 7K3M9Q", "ricevuto 7K3M9Q",
+            "👎 7K3M9Q", "❌ 7K3M9Q", "OK 7K3M9Q 2D4F6H", "OK 7K3M9Q, NO 2D4F6H", "nobody 7K3M9Q", "N.O. 7K3M9Q", "NOK 7K3M9Q", "7K3M9Q 3333",
+            "SOS1;i=4g98fksdrz86c5jxqthrkn9bfy;q=0;m=A;a=7K3M9Q;t=20261121163622;ml=70",
+        ])
+    func notUnderstood(text: String) {
+        #expect(AcknowledgementText(text).meaning(of: Self.codes) == .notUnderstood)
+    }
+
+    @Test(
+        "A text without a code that was sent is no acknowledgement", arguments: ["", "OK", "NO", "OK 7K3M9", "OK 7K3M9QX", "7 K 3 M 9 Q"])
+    func none(text: String) {
+        #expect(AcknowledgementText(text).meaning(of: Self.codes) == nil)
+    }
+
+    @Test("No word both accepts and rejects, and each is as texts are read: capitals without accents and apostrophes")
+    func words() {
+        #expect(AcknowledgementText.accepting.isDisjoint(with: AcknowledgementText.rejecting))
+        for word in AcknowledgementText.accepting.union(AcknowledgementText.rejecting) {
+            #expect(AcknowledgementText(word.lowercased()).words == [word])
+        }
+    }
+}

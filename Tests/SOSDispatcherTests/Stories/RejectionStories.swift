@@ -133,7 +133,7 @@ struct RejectionStories {
                 deadline: .seconds(5))
         case .text:
             let code = try #require(taker.receipts.first?.message?.ack.code)
-            #expect(try await taken.dispatcher.parts.dispatcher.receive(text: "no \(code)", from: number) == .rejected)
+            #expect(try await taken.dispatcher.parts.dispatcher.receive(text: "\(code): non possiamo", from: number) == .rejected)
         case .answer:
             taker.become(.acknowledges(.rejected))
             try await taken.stage.ingest.say(taken.person, [Sample(type: .heartRate, at: .now, value: 20, position: milan)])
