@@ -176,6 +176,9 @@ CASES = {
         steps=[hr(0, 130), answer(1000, "fine"), answer(40_000, "help"), ack(40_100), answer(60_000, "fine")], until=DAY,
         expected=OPEN + ["1000 muted heart-rate", "30000 signal-lost heart-rate", "40000 opened help", "40000 dispatched help",
                          "40100 acknowledged help", "60000 cancelled help", "60000 closed help", "330000 silence-contacts -"]),
+    "STOOD-DOWN: whom nothing but measurements on demand tell of is not silent: the next reading in range closes it": dict(
+        own={"glucose": (70, 200)}, steps=[up(0, ("glucose", 250)), answer(4000, "fine"), up(5000, ("glucose", 120))], until=5000,
+        expected=["0 opened glucose", "3000 confirmed glucose", "3500 dispatched glucose", "4000 cancelled glucose", "5000 closed glucose"]),
     "SUSPENDED: after 30 s, back with the data (SOS-25)": dict(
         steps=[hr(0), hr(9_999), hr(40_000, 130)], until=40_000,
         expected=["39999 signal-lost heart-rate", "40000 signal-returned heart-rate", "40000 opened heart-rate"]),
@@ -281,10 +284,16 @@ CASES = {
         expected=[f"{t} {event} heart-rate" for t in (5_000, 45_000) for t, event in ((t, "opened"), (t + 1000, "transient"))]
         + ["76000 signal-lost heart-rate", "90000 signal-returned heart-rate", "110000 opened heart-rate", "111000 transient heart-rate",
            "112000 opened heart-rate", "112000 confirmed heart-rate", "115500 dispatched heart-rate"]),
-    "sustained: what began after a reading that comes late is no opening of it": dict(
+    "sustained: three openings within 60 s, the earliest of which comes last (SOS-37)": dict(
         steps=[hr(50_000 - 25_000), hr(50_000, 130), hr(51_000), hr(55_000, 130), hr(56_000), up(57_000, (HR, 131, 10_000)), hr(58_000)],
-        until=60_000,
-        expected=[f"{t} {event} heart-rate" for t in (50_000, 55_000, 57_000) for t, event in ((t, "opened"), (t + 1000, "transient"))]),
+        until=60_500,
+        expected=[f"{t} {event} heart-rate" for t in (50_000, 55_000) for t, event in ((t, "opened"), (t + 1000, "transient"))]
+        + ["57000 opened heart-rate", "57000 confirmed heart-rate", "60500 dispatched heart-rate"]),
+    "sustained: three openings that no 60 s hold are none, though each is within 60 s of the one that comes last": dict(
+        steps=[hr(0), hr(5_000, 130), hr(6_000), hr(30_000), hr(50_000), hr(70_000, 130), hr(71_000), up(72_000, (HR, 130, 45_000)), hr(73_000)],
+        until=80_000,
+        expected=[f"{t} {event} heart-rate" for at, end in ((5_000, 6_000), (70_000, 71_000), (72_000, 73_000))
+                  for t, event in ((at, "opened"), (end, "transient"))]),
     "two sources that disagree do not cancel each other (SOS-37)": dict(
         steps=[up(0, (HR, 30), source="a"), up(500, (HR, 70), source="b"), up(1000, (HR, 30), source="a"), up(1500, (HR, 70), source="b")],
         until=3_500, expected=CALLED),

@@ -85,8 +85,8 @@ extension Supervision {
             guard state.subscribed else { return ended + [cancelled, self.ended(.closed)] }
             mute(state.episode?.open ?? [:])
             for breach in state.episode?.open.keys.map(\.self) ?? [] { state.episode?.open[breach] = state.mutes?[breach]?.course }
-            // Nothing that is measured would ever end it.
-            let isOver = state.episode?.isHeldOpen == true && critical(thresholds).isEmpty
+            // Nothing that is measured would ever end it, or nothing is measured any more.
+            let isOver = isSilent || state.episode?.isHeldOpen == true && critical(thresholds).isEmpty
             return ended + (isOver ? [cancelled, self.ended(.closed)] : [cancelled])
         case .monitoring, .suspended: return ended + shakingCalledOff()
         case .off, .paused, .stoodDown: return ended

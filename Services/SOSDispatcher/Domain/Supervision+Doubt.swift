@@ -14,6 +14,8 @@ extension Supervision {
             state.silences?[entry.type.signal] == nil
         else { return nil }
         let breach = Breach(.metric(entry.type), .below)
+        // It is armed already: nothing open is worse then.
+        if state.stage == .alerted || state.stage == .confirmed, state.episode?.open[breach] != nil { return nil }
         if let known = state.episode?.open[breach] ?? state.mutes?[breach]?.course {
             guard known.isWorse(value, of: breach, isSevere: thresholds.isSevere(value, for: breach)) else { return nil }
         }
@@ -60,6 +62,7 @@ extension Supervision {
                 return []
             }
             state.episode?.open[breach] = course
+            state.episode?.normalSince = nil
             return [toldWorse([breach], by: doubt.trigger)]
         case .off: return []
         }

@@ -103,6 +103,8 @@ extension Supervision {
             state.stage = .confirmed
             return [action(.confirmed)]
         }
+        // No sign of life (SOS-34): what silence raised a device takes back, or an answer.
+        if findings.isTyped, open.contains(Breach(.silence, .below)) { return [] }
         return findings.critical.isDisjoint(with: open) ? [ended(.transient)] : []
     }
 

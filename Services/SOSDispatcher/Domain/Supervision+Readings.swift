@@ -20,6 +20,8 @@ extension Supervision {
         var proven: Set<Breach> = []
         /// Metrics of which an entry was taken.
         var taken: Set<Metric> = []
+        /// Whether a person typed it in.
+        var isTyped = false
     }
 
     /// Compares every entry that counts and judges the upload as one instant (SOS-09, SOS-11, SOS-12, SOS-14, SOS-37).
@@ -93,7 +95,7 @@ extension Supervision {
     /// Takes all measurements in order of their time, then says what is critical.
     private mutating func take(_ entries: [Sample], in upload: Upload, _ thresholds: Thresholds) -> Findings {
         if !entries.isEmpty { forgetPassed(thresholds) }
-        var findings = Findings()
+        var findings = Findings(isTyped: upload.isTyped)
         var source = state.sources[upload.source] ?? Source()
         for measurement in measurements(entries, in: upload) {
             let measured = measurement.first.map { state.now - upload.age(of: $0) } ?? state.now
@@ -148,16 +150,14 @@ extension Supervision {
             var run = source.runs?[breach] ?? Run()
             guard critical.contains(breach) else {
                 if run.since != nil { run = Run(calmSince: measured, openings: run.openings) }
-                // In range for so long it is as if it had never been.
-                let isPast = run.calmSince.map { measured - $0 > max(SupervisionRules.recent, rules.calm) } ?? true
-                source.runs?[breach] = isPast ? nil : run
+                source.runs?[breach] = isPast(run) ? nil : run
                 continue
             }
             if let since = run.since {
                 run.since = min(since, measured)
                 run.length += 1
             } else {
-                run.openings = (run.openings + [measured]).filter { measured - $0 <= SupervisionRules.recent }
+                run.openings = (run.openings + [measured]).filter(mayCount)
                 if run.calmSince.map({ measured - $0 >= rules.calm }) ?? true, !isCritical(breach, butBy: name, thresholds),
                     wall(state.now) > state.mutes?[breach]?.course.adoptedUpTo ?? Timestamp(milliseconds: .min)
                 {
@@ -165,7 +165,7 @@ extension Supervision {
                 }
                 run = Run(since: measured, length: 1, openings: run.openings)
             }
-            if let since = run.since, measured - since >= rules.sustain || run.openings.count >= SupervisionRules.openingsThatSustain {
+            if let since = run.since, measured - since >= rules.sustain || run.beganOften(about: measured) {
                 findings.proven.insert(breach)
             }
             var runs = source.runs ?? [:]
@@ -173,6 +173,15 @@ extension Supervision {
             source.runs = runs
         }
         return begun
+    }
+
+    /// Whether it may be within 60 s of a measurement that is still to come, which may be a minute old then.
+    private func mayCount(opening: Timestamp) -> Bool { state.now - opening <= SupervisionRules.recent + rules.maximumAge }
+
+    /// In range for so long it is as if it had never been.
+    private func isPast(_ run: Run) -> Bool {
+        guard !run.openings.contains(where: mayCount) else { return false }
+        return run.calmSince.map { state.now - $0 >= rules.calm + rules.maximumAge } ?? true
     }
 
     private func isCritical(_ breach: Breach, butBy name: String, _ thresholds: Thresholds) -> Bool {
@@ -201,6 +210,17 @@ extension Supervision {
             return (first, one.key) < (second, other.key)
         }
         if let oldest { state.sources[oldest.key] = nil }
+    }
+}
+
+extension Run {
+    /// Whether three beginnings lie within 60 s in which the measurement lies too, in whichever order they came (SOS-37).
+    fileprivate func beganOften(about measured: Timestamp) -> Bool {
+        let further = SupervisionRules.openingsThatSustain - 1
+        let begun = openings.sorted()
+        return begun.indices.dropLast(further).contains { first in
+            max(begun[first + further], measured) - min(begun[first], measured) <= SupervisionRules.recent
+        }
     }
 }
 

@@ -35,6 +35,7 @@ extension Supervision {
     private mutating func forgetUnwatched() {
         let thresholds = thresholds
         for (name, source) in state.sources {
+            if !thresholds.pairInForce { state.sources[name]?.runs?[Breach(.bloodPressure, .above)] = nil }
             let unwatched = Set(source.latest.keys).union(source.signals.keys).filter { !thresholds.watches($0) }
             guard !unwatched.isEmpty else { continue }
             state.sources[name]?.forget(unwatched)

@@ -272,14 +272,15 @@ class Machine:
             run = self.runs.setdefault(key, Run())
             if not run.length:
                 run.first = measured
-                run.beginnings.append(measured)
+                run.beginnings = [begun for begun in run.beginnings if self.now - begun <= WITHIN + self.rules["max_age"]] + [measured]
                 others = any(breach in self.breaches_of(other, {breach[0]}) for other in self.sources() if other != source)
                 if measured - run.calm_since >= self.rules["calm"] and not others:
                     calm_begun.add(breach)
             run.length += 1
             run.first = min(run.first, measured)
-            openings = sum(measured - WITHIN <= begun <= measured for begun in run.beginnings)     # τ may go back
-            if measured - run.first >= self.rules["sustain"] or openings >= OPENINGS:
+            begun = sorted(run.beginnings)
+            often = any(max(last, measured) - min(first, measured) <= WITHIN for first, last in zip(begun, begun[OPENINGS - 1:]))
+            if measured - run.first >= self.rules["sustain"] or often:
                 proven.add(breach)
         return calm_begun
 
@@ -669,7 +670,8 @@ class Machine:
         return {self.signal(metric) for metric, _ in self.signals}
 
     def is_all_silent(self):
-        return self.joining_due is None and not any(self.deadline(name) is not None and name not in self.silent for name in self.names())
+        with_deadline = {name for name in self.names() if self.deadline(name) is not None}
+        return self.joining_said or bool(with_deadline) and with_deadline <= self.silent
 
     def hear(self, counting, t, interval, source):
         watched = [metric for metric, *_ in counting if self.is_watched(metric)]
