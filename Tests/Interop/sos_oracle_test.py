@@ -304,6 +304,16 @@ CASES = {
         steps=[hr(0), answer(1000, "help"), ack(1100)] + [hr(t) for t in range(10_000, 400_000, 10_000)]
         + [answer(400_000, "help-is-here"), hr(401_000)],
         until=401_000, expected=["1000 opened help", "1000 dispatched help", "1100 acknowledged help", "401000 closed help"]),
+    "manual: of whom no device was ever heard it ends an hour after the acknowledgement (SOS-35)": dict(
+        steps=[answer(40_000, "help"), ack(41_000)], until=DAY,
+        expected=["29000 signal-lost -", "40000 opened help", "40000 dispatched help", "41000 acknowledged help", "3641000 closed help"]),
+    "manual: so it does once help is here": dict(
+        steps=[answer(40_000, "help"), ack(41_000), answer(50_000, "help-is-here")], until=DAY,
+        expected=["29000 signal-lost -", "40000 opened help", "40000 dispatched help", "41000 acknowledged help", "3641000 closed help"]),
+    "DISPATCHED: what is measured on demand alone ends an hour after the acknowledgement; the next critical reading calls again": dict(
+        own={"glucose": (70, 200)}, steps=[up(0, ("glucose", 250)), ack(4000), up(4_000_000, ("glucose", 250))], until=4_003_500,
+        expected=["0 opened glucose", "3000 confirmed glucose", "3500 dispatched glucose", "4000 acknowledged glucose", "3604000 closed glucose",
+                  "4000000 opened glucose", "4003000 confirmed glucose", "4003500 dispatched glucose"]),
     "manual: repeats within 10 s are one, an old event tells the contacts (SOS-35)": dict(
         steps=[lambda m: m.pause(-500), up(0, ("help", 1)), up(10_000, ("help", 1)), up(20_001, ("help", 1)), up(1_000_000, ("help", 1, 99_999))],
         until=20_001 + 10_000 - 1, expected=["0 opened help", "0 dispatched help", "20001 dispatched help", "1000000 help-contacts -"]),
@@ -328,6 +338,13 @@ CASES = {
         steps=[hr(0), up(1000, ("fall", 1)), answer(2000, "fine"), up(3000, ("fall", 1)), hr(4000, 30), up(8000, ("fall", 1))], until=23_000,
         expected=["1000 fell fall", "2000 fall-ended fall", "3000 fell fall", "4000 opened heart-rate", "7000 confirmed heart-rate",
                   "7500 dispatched heart-rate", "23000 fall-contacts fall", "23000 worse fall"]),
+    "fall: a pause ends none: it may be pressed by somebody who lies there (SOS-36)": dict(
+        steps=[hr(0), up(1000, ("fall", 1)), lambda m: m.pause(2000)], until=21_000,
+        expected=["1000 fell fall", "21000 fall-contacts fall", "21000 opened fall", "21000 dispatched fall"]),
+    "fall: an answer ends it while paused, and after resuming (SOS-36)": dict(
+        steps=[up(1000, ("fall", 1)), lambda m: m.pause(2000), answer(3000, "fine"), up(4000, ("fall", 1)), lambda m: m.resume(5000),
+               answer(6000, "fine")], until=34_000,
+        expected=["1000 fell fall", "3000 fall-ended fall", "4000 fell fall", "6000 fall-ended fall"]),
     "fall: a watch whose clock is ahead does not silence the phone; what is sent again is no other fall (SOS-36)": dict(
         steps=[hr(0), up(1000, ("fall", 1, 301_000), source="watch"), answer(2000, "fine"), up(3000, ("fall", 1, 2500), source="phone"),
                answer(4000, "fine"), up(13_001, ("fall", 1, 3000), source="watch"), answer(14_000, "fine"),

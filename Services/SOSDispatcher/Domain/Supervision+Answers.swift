@@ -94,7 +94,7 @@ extension Supervision {
     }
 
     /// What was asked beside an emergency is answered.
-    mutating func endBeside() -> [SupervisionAction] {
+    private mutating func endBeside() -> [SupervisionAction] {
         var actions: [SupervisionAction] = []
         if let fall = state.fall { actions.append(action(.fallEnded, about: fall)) }
         if let doubt = state.doubt {

@@ -154,12 +154,9 @@ extension Supervision {
     /// With the device off, or a call for help that nobody takes back, values in range would never come.
     func closingDue(_ episode: Episode) -> Timestamp? {
         guard let settled = episode.settledAt else { return nil }
-        let silence = (deadlines.values + [state.joiningDue].compactMap(\.self)).max()
-        let dues = [
-            silence.map { max($0, settled) + SupervisionRules.silenceBeforeClosing },
-            episode.isHeldOpen ? settled + SupervisionRules.keptFor : nil,
-        ]
-        return dues.compactMap(\.self).min()
+        let heard = ([settled, state.joiningDue].compactMap(\.self) + deadlines.values).max() ?? settled
+        let due = heard + SupervisionRules.silenceBeforeClosing
+        return episode.isHeldOpen ? min(due, settled + SupervisionRules.keptFor) : due
     }
 
     mutating func closedByTime() -> [SupervisionAction] {
@@ -225,11 +222,11 @@ extension Supervision {
         if state.stage == .suspended { state.stage = .monitoring }
     }
 
-    /// As if nothing had ever been measured, asked or answered.
+    /// As if nothing had ever been measured, asked or answered; but a fall that is asked about ends by an answer alone (SOS-36).
     mutating func forgetEverything() {
         state.sources = [:]
         (state.joiningDue, state.joiningLost, state.silences, state.contactsDue, state.contactsTold) = (nil, nil, nil, nil, nil)
-        (state.mutes, state.doubt, state.fall, state.late, state.impact) = (nil, nil, nil, nil, nil)
+        (state.mutes, state.doubt, state.late, state.impact) = (nil, nil, nil, nil)
         (state.lastHeard, state.seizure) = (nil, nil)
     }
 }

@@ -65,7 +65,7 @@ extension Supervision {
         var outcome = Outcome(actions: timePassed(to: time), refusal: nil, alreadyDispatched: hasDispatched, episode: state.episode)
         switch state.stage {
         case .monitoring, .suspended:
-            outcome.actions += endBeside()
+            if let doubt = state.doubt { outcome.actions.append(action(.doubtEnded, about: doubt)) }
             state.stage = .paused
             forgetEverything()
         case .paused: break
@@ -86,9 +86,7 @@ extension Supervision {
     mutating func beginMonitoring(_ declaredInterval: Duration?) {
         state.stage = .monitoring
         state.episode = nil
-        let fall = state.fall
         forgetEverything()
-        state.fall = fall
         joinSignals(declaredInterval)
     }
 }

@@ -369,8 +369,7 @@ class Machine:
             yield self.contacts_due, 8, "", self.contacts_are_due
         if state == "DISPATCHED":
             heard = [due for due in [self.joining_due, *map(self.deadline, {self.signal(metric) for metric, _ in self.signals})] if due is not None]
-            if heard:
-                yield max(heard + [self.acknowledged_at]) + SILENT, 9, "", self.closes_by_silence
+            yield max(heard + [self.acknowledged_at]) + SILENT, 9, "", self.closes_by_silence
             if self.kept:
                 yield self.acknowledged_at + DAY, 9, "", self.close
 
@@ -941,11 +940,9 @@ class Machine:
     def _pause(self):
         if self.state not in IDLE:
             return
-        if self.fall_due is not None:
-            self.emit("fall-ended", "fall")
         if self.doubt:
             self.emit("doubt-ended", self.doubt.metric)
-        self.state, self.mutes, self.doubt, self.fall_due, self.late = "PAUSED", {}, None, None, None
+        self.state, self.mutes, self.doubt, self.late = "PAUSED", {}, None, None
         self.joining_due, self.joining_said, self.contacts_due, self.contacts_know = None, False, None, False
         self.forget_measurements()
 

@@ -108,9 +108,53 @@ struct RulesReviewTests {
             expected: [
                 "4.000 acknowledged heart-rate", "100.000 doubted heart-rate", "120.000 worse heart-rate", "251.000 closed heart-rate",
             ]),
+        Row(
+            testDescription: "SOS-35: taken by a service, a call of somebody who never had a device went on for ever once help was there",
+            happen: { story in
+                story.answer(40, .help)
+                story.acknowledge(41)
+                story.answer(50, .helpIsHere)
+            }, until: 100_000,
+            expected: [
+                "30.000 signal-lost -", "40.000 opened help", "40.000 dispatched help", "41.000 acknowledged help", "3641.000 closed help",
+            ]),
+        Row(
+            testDescription: "SOS-25, SOS-35: taken by a service, it went on for a day where nobody said that help is there",
+            happen: { story in
+                story.answer(40, .help)
+                story.acknowledge(41)
+            }, until: 100_000, expected: ["41.000 acknowledged help", "3641.000 closed help"]),
+        Row(
+            testDescription: "SOS-15: taken by a service, a critical glucose that nobody measured again was no news a week later",
+            own: [.glucose: Bounds(low: 70, high: 200)],
+            happen: { story in
+                story.upload(1, [.glucose: 250])
+                story.acknowledge(5)
+                story.upload(600_000, [.glucose: 250])
+            }, until: 600_004,
+            expected: [
+                "5.000 acknowledged glucose", "3605.000 closed glucose", "600000.000 opened glucose", "600003.000 confirmed glucose",
+                "600003.500 dispatched glucose",
+            ]),
+        Row(
+            testDescription: "SOS-36: a pause ended a fall that nobody had answered, in silence",
+            happen: { story in
+                story.prefer(0, shaking: false, falls: Supervision.FallWatch())
+                story.upload(5, [Sample(type: .fall, at: SupervisionStory.at(5), value: nil)])
+                story.pause(10)
+            }, until: 26,
+            expected: ["5.000 fell fall", "25.000 fall-contacts fall", "25.000 opened fall", "25.000 dispatched fall"]),
+        Row(
+            testDescription: "SOS-36: whoever has paused answers a fall as ever",
+            happen: { story in
+                story.prefer(0, shaking: false, falls: Supervision.FallWatch())
+                story.upload(5, [Sample(type: .fall, at: SupervisionStory.at(5), value: nil)])
+                story.pause(10)
+                story.answer(15, .fine)
+            }, until: 40, expected: ["5.000 fell fall", "15.000 fall-ended fall"]),
     ]
 
-    @Test("SOS-25, SOS-32, SOS-34, SOS-37, SOS-38: the list ends as the page says", arguments: rows)
+    @Test("SOS-25, SOS-32, SOS-34, SOS-35, SOS-36, SOS-37, SOS-38: the list ends as the page says", arguments: rows)
     func kept(row: Row) {
         var rules = SupervisionRules()
         rules.silenceCallsAmbulance = row.silenceCalls
