@@ -64,7 +64,7 @@ struct SOSModule: Sendable {
     let messages: MessageOutbox
     let reminders: PauseReminders
     let fitting: PersonalFitting
-    let panel: Panel
+    let subscribers: SubscriberModule
     let anchors: AuditAnchors
     /// How current what is known of ingest's entries is.
     let samples: StreamFreshness
@@ -127,18 +127,17 @@ struct SOSModule: Sendable {
             logger: logger)
         let enrolment = Enrolment(
             supervision: supervision, store: store, keys: keys, ingest: ingest, joined: { [wakeUp = fitting.wakeUp] in wakeUp.notify() })
-        let panel = Panel(
-            supervision: supervision, store: store, enrolment: enrolment, messages: messages.outbox,
-            preview: ThresholdPreview(ingest: ingest, rules: settings.rules), reminder: settings.pauseReminder,
-            country: settings.country)
+        let subscribers = SubscriberModule(
+            settings, supervision: supervision, store: store, enrolment: enrolment, messages: messages.outbox, ingest: ingest)
         supervision.events.add(anchors)
         var methods = Methods(memory: answers)
         pair.source(database, store, clock, participants: participants, otherIsGone: { Task { await link.otherIsGone() } })
             .register(in: &methods)
         let probe = CanaryRoutes(secret: .random())
         let routes = DispatchRoutes(
-            dispatcher: dispatcher, store: store, registry: calling.registry, publicKey: secrets.signing.publicKey, panel: panel)
-        let server = SOSModule.server(routes.all + people.routes + probe.all, supervision, database, tokens, calling.registry, runtime)
+            dispatcher: dispatcher, store: store, registry: calling.registry, publicKey: secrets.signing.publicKey)
+        let server = SOSModule.server(
+            routes.all + subscribers.routes + people.routes + probe.all, supervision, database, tokens, calling.registry, runtime)
         let watch = WatchModule(
             settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: ingestClient,
             samples: samples, probe: probe, signing: secrets.signing, on: runtime, port: { await server.boundPort })
@@ -192,7 +191,7 @@ struct SOSModule: Sendable {
         (self.supervision, self.dispatcher, self.journal, self.store) = (supervision, dispatcher, journal, store)
         (self.server, self.people, token, self.pair, canary) = (server, people, secrets.token, pairState, watch.canary)
         (self.tokens, self.messages, self.reminders, self.fitting) = (tokens, messages.outbox, reminders, fitting)
-        (self.panel, self.anchors, self.samples, self.link) = (panel, anchors, samples, link)
+        (self.subscribers, self.anchors, self.samples, self.link) = (subscribers, anchors, samples, link)
     }
 
     /// What follows ingest, and consent's cards. After a passing fault of the store each goes on from what is stored by then.

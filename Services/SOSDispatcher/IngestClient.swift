@@ -4,7 +4,7 @@ import Bus
 import Contracts
 import ServiceKit
 
-/// Ingest, as the panel sees it. What it throws is a `Failure`.
+/// Ingest, as the dispatcher sees it. What it throws is a `Failure`.
 struct IngestClient: Sendable {
     /// The newest known entries of a person; empty where ingest does not answer.
     let latest: @Sendable (PersonID) async -> [Sample]

@@ -27,11 +27,11 @@ enum Migrations {
             try PromptStore.create(in: db)
             try ContactStore.create(in: db)
         },
-        Migration(5, "the subscriber's panel") { db in
+        Migration(5, "log-ins, subscriptions, reminders of pauses") { db in
             try TokenChecker.create(in: db)
             // Keys and sessions were received and skipped so far: they are taken anew from the snapshot.
             try db.execute(sql: "DELETE FROM consumer_positions WHERE stream LIKE 'consent.%'")
-            try db.execute(sql: panelTables)
+            try db.execute(sql: subscriptionTables)
         },
         Migration(6, "integrators") { db in try db.execute(sql: integratorTables) },
         Migration(7, "two dispatchers, canary") { db in
@@ -67,7 +67,7 @@ enum Migrations {
         ALTER TABLE devices ADD COLUMN vital INTEGER NOT NULL DEFAULT 1;
         """
 
-    private static let panelTables = """
+    private static let subscriptionTables = """
         -- Of whom `sos.subscriptions` has said that they are subscribed.
         CREATE TABLE subscriptions (
             person BLOB PRIMARY KEY

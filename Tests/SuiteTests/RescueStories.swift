@@ -1,4 +1,4 @@
-// AutomatedSOS as families live with it: people, contacts and phones together, from the panel to the text that arrives.
+// AutomatedSOS as families live with it: people, contacts and phones together, from the joining to the text that arrives.
 
 import Contracts
 import Foundation
@@ -18,8 +18,8 @@ struct RescueStories {
     /// Somebody logged in who has joined AutomatedSOS with one device.
     private func subscriber(
         in suite: StorySuite, contacts: [(String, String)] = []
-    ) async throws -> (person: PanelStories.Subscriber, watch: AddDevice.Reply) {
-        let person = try await PanelStories.Subscriber(in: suite, [:])
+    ) async throws -> (person: SubscriptionStories.Subscriber, watch: AddDevice.Reply) {
+        let person = try await SubscriptionStories.Subscriber(in: suite, [:])
         let watch = try await person.addDevice()
         let joined = try await eventually("joined") {
             let said = try await person.sos("PUT", "subscription", ["acceptedClauses": SubscriptionClauses.version])
@@ -32,7 +32,7 @@ struct RescueStories {
         return (person, watch)
     }
 
-    private func prompt(of person: PanelStories.Subscriber) async throws -> PromptBody? {
+    private func prompt(of person: SubscriptionStories.Subscriber) async throws -> PromptBody? {
         try await person.sos("GET", "prompt").decoded(as: PromptAnswer.self).prompt
     }
 
@@ -144,7 +144,7 @@ struct RescueStories {
     )
     func pairedAndFollowed() async throws {
         try await StorySuite.with { suite in
-            let nonna = try await PanelStories.Subscriber(in: suite, [:])
+            let nonna = try await SubscriptionStories.Subscriber(in: suite, [:])
             let refused = try await eventually("the dispatcher knows the log-in") {
                 let said = try await nonna.sos("PUT", "subscription", ["acceptedClauses": SubscriptionClauses.version])
                 return said.status == 409 ? said : nil

@@ -1,4 +1,4 @@
-// AutomatedSOS as a person meets it: asked for at the registration, joined from the panel, configured, paused and left.
+// AutomatedSOS as a person meets it: asked for at the registration, joined, configured, paused and left.
 
 import Contracts
 import Foundation
@@ -11,7 +11,7 @@ import Testing
 @testable import SOSDispatcher
 
 @Suite("Joining AutomatedSOS")
-struct PanelStories {
+struct SubscriptionStories {
     /// Somebody logged in; bodies are plain JSON, as an app sends them.
     struct Subscriber: Sendable {
         let suite: StorySuite

@@ -8,7 +8,8 @@ struct ContactRoutes: Sendable {
     private static let bodyLimit = 1 << 14
     private static let idParameter = HTTPKit.Parameter.path("contact", .identifier(Contact.self), "One of the person's contacts.")
 
-    let panel: Panel
+    let service: ContactService
+    let country: Country
 
     var all: [Route] { [list, add, order, change, remove] }
 
@@ -21,7 +22,7 @@ struct ContactRoutes: Sendable {
             answers: [Self.answer, .problem(409, "not-subscribed")]
         ) { exchange in
             let person = try exchange.person
-            return try .json(Page(items: try await PanelDoor.answering { try await panel.contacts(of: person) }, next: nil))
+            return try .json(Page(items: try await SubscriberDoor.answering { try await service.contacts(of: person) }, next: nil))
         }
     }
 
@@ -37,8 +38,8 @@ struct ContactRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             let contact = try contact(try await exchange.json(ContactForm.self), "\(Identifier<Contact>.random())", exchange.language)
-            _ = try await PanelDoor.answering {
-                try await panel.changeContacts(of: person, "contact-added") { try ContactList.adding(contact, to: $0) }
+            _ = try await SubscriberDoor.answering {
+                try await service.changeContacts(of: person, "contact-added") { try ContactList.adding(contact, to: $0) }
             }
             return try .json(contact, status: 201)
         }
@@ -53,8 +54,8 @@ struct ContactRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             let order = try await exchange.json(ContactOrder.self).order
-            let items = try await PanelDoor.answering {
-                try await panel.changeContacts(of: person, "contacts-ordered") { try ContactList.ordered(order, of: $0) }
+            let items = try await SubscriberDoor.answering {
+                try await service.changeContacts(of: person, "contacts-ordered") { try ContactList.ordered(order, of: $0) }
             }
             return try .json(Page(items: items, next: nil))
         }
@@ -74,8 +75,8 @@ struct ContactRoutes: Sendable {
             let person = try exchange.person
             let id = try exchange.identifier("contact", of: Contact.self)
             let contact = try contact(try await exchange.json(ContactForm.self), "\(id)", exchange.language)
-            _ = try await PanelDoor.answering {
-                try await panel.changeContacts(of: person, "contact-changed", losing: [.contactChanged]) {
+            _ = try await SubscriberDoor.answering {
+                try await service.changeContacts(of: person, "contact-changed", losing: [.contactChanged]) {
                     try ContactList.changing(contact, in: $0)
                 }
             }
@@ -91,8 +92,8 @@ struct ContactRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             let id = try exchange.identifier("contact", of: Contact.self)
-            _ = try await PanelDoor.answering {
-                try await panel.changeContacts(of: person, "contact-removed", losing: [.contactRemoved]) {
+            _ = try await SubscriberDoor.answering {
+                try await service.changeContacts(of: person, "contact-removed", losing: [.contactRemoved]) {
                     try ContactList.removing("\(id)", from: $0)
                 }
             }
@@ -101,8 +102,8 @@ struct ContactRoutes: Sendable {
     }
 
     private func contact(_ form: ContactForm, _ id: String, _ language: Language) throws(Problem) -> EmergencyContact {
-        guard let contact = form.contact(id, in: panel.country, language: language) else {
-            throw .invalidBody(form.faults(in: panel.country))
+        guard let contact = form.contact(id, in: country, language: language) else {
+            throw .invalidBody(form.faults(in: country))
         }
         return contact
     }

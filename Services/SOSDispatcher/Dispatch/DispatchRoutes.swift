@@ -15,13 +15,8 @@ struct DispatchRoutes: Sendable {
     let store: SOSStore
     let registry: IntegratorRegistry
     let publicKey: VerifyingKey
-    let panel: Panel
 
-    var all: [Route] {
-        [acknowledge, keys, timeline, latest]
-            + SubscriptionRoutes(panel: panel).all + ThresholdRoutes(panel: panel).all + ContactRoutes(panel: panel).all
-            + OwnEmergencyRoutes(panel: panel).all
-    }
+    var all: [Route] { [acknowledge, keys, timeline, latest] }
 
     /// Whose token was shown.
     private func integrator(_ exchange: Exchange) throws -> Integrator {

@@ -1,4 +1,4 @@
-// How each parameter of a person is heard, as the panel shows it (SOS-34).
+// How each parameter of a person is heard, as the person is shown it (SOS-34).
 
 import Contracts
 

@@ -4,8 +4,8 @@ import Contracts
 import HTTPKit
 import ServiceKit
 
-struct OwnEmergencyRoutes: Sendable {
-    let panel: Panel
+struct EmergencyRoutes: Sendable {
+    let store: SOSStore
 
     var all: [Route] { [list, one] }
 
@@ -16,8 +16,8 @@ struct OwnEmergencyRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             let (limit, before) = (try exchange.pageLimit, try exchange.cursor { Int64($0) })
-            let records = try await PanelDoor.answering {
-                try await panel.emergencies(of: person, before: before.map(Timestamp.init(milliseconds:)), limit: limit)
+            let records = try await SubscriberDoor.answering {
+                try await store.emergencies(of: person, before: before.map(Timestamp.init(milliseconds:)), limit: limit)
             }
             return try .json(
                 Page(
@@ -34,8 +34,11 @@ struct OwnEmergencyRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             let id = try exchange.identifier("id", of: Emergency.self)
-            guard let found = try await PanelDoor.answering({ try await panel.emergency(id, of: person) }) else { throw Problem.notFound }
-            return try .json(OwnEmergency(found.record, steps: found.steps))
+            let found: OwnEmergency = try await SubscriberDoor.answering {
+                guard let record = try await store.emergency(id), record.person == person else { throw Problem.notFound }
+                return OwnEmergency(record, steps: try await Timeline(store: store).steps(of: id))
+            }
+            return try .json(found)
         }
     }
 }

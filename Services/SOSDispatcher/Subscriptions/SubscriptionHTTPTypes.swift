@@ -1,17 +1,7 @@
-// What a subscriber's panel reads and writes over HTTP: the subscription, preferences, contacts.
+// What a subscriber reads and writes of the subscription and of preferences over HTTP.
 
 import Contracts
 import HTTPKit
-
-enum PanelSchemas {
-    static let bounds = JSONSchema.object(
-        .optional("low", .number().nullable(), "Critical is strictly below it; absent: as by default."),
-        .optional("high", .number().nullable(), "Critical is strictly above it; absent: as by default.")
-    ).named("Bounds")
-    static let boundsByMetric = JSONSchema.map(of: bounds)
-}
-
-// MARK: The subscription
 
 /// What somebody sends to join.
 struct SubscriptionRequest: Codable, Sendable {
@@ -23,7 +13,7 @@ struct SubscriptionRequest: Codable, Sendable {
 extension SubscriptionRequest: Documented {
     static let schema = JSONSchema.object(
         .optional("acceptedClauses", .string(length: 0...64), "The version of the clauses that was shown; required to join."),
-        .optional("bounds", PanelSchemas.boundsByMetric, "Own thresholds, by the code of the metric."),
+        .optional("bounds", ThresholdSchemas.boundsByMetric, "Own thresholds, by the code of the metric."),
         .optional("preferences", SupervisionPreferences.schema)
     ).named("SubscriptionWish")
 }
@@ -45,7 +35,7 @@ extension SupervisionPreferences: Documented {
     ).named("SupervisionPreferences")
 }
 
-/// The panel's first page.
+/// What a person sees first of AutomatedSOS.
 struct SubscriptionAnswer: Codable, Sendable {
     struct Clauses: Codable, Sendable {
         var version: String
@@ -118,61 +108,4 @@ extension SubscriptionAnswer: Documented {
                 .optional("acceptedAt", .time)
             ).named("SubscriptionClauses"))
     ).named("AutomatedSOSSubscription")
-}
-
-// MARK: Contacts
-
-extension EmergencyContact: Documented {
-    static let schema = JSONSchema.object(
-        .required("id", .identifier(Contact.self)), .required("name", .string()), .required("telephone", .string(), "E.164."),
-        .optional("email", .string()), .required("language", .oneOf(Language.allCases.map(\.rawValue)))
-    ).named("EmergencyContact")
-}
-
-extension ContactForm: Documented {
-    static let schema = JSONSchema.object(
-        .required("name", .string(length: 0...200)), .required("telephone", .string(length: 0...40)),
-        .optional("email", JSONSchema.string(length: 0...300).nullable()),
-        .optional("language", .oneOf(Language.allCases.map(\.rawValue)), "Of the messages; the person's own unless told.")
-    ).named("EmergencyContactForm")
-}
-
-struct ContactOrder: Codable, Sendable, Documented {
-    var order: [String]
-
-    static let schema = JSONSchema.object(
-        .required(
-            "order", .array(of: .identifier(Contact.self), count: 0...EmergencyContact.most),
-            "The ids of all contacts, in the order in which they are to be reached.")
-    ).named("EmergencyContactOrder")
-}
-
-// MARK: Looking back
-
-/// One emergency of the person's own.
-struct OwnEmergency: Codable, Sendable {
-    var id: EmergencyID
-    var state: String
-    var t0: String
-    var dispatchedAt: String?
-    var acknowledgedAt: String?
-    var closedAt: String?
-    /// In order; absent in lists.
-    var steps: [TimelineStep]?
-
-    init(_ record: EmergencyRecord, steps: [ReadTimeline.Step]? = nil) {
-        (id, state, t0) = (record.id, record.state.rawValue, record.t0.rfc3339)
-        (dispatchedAt, acknowledgedAt) = (record.dispatchedAt?.rfc3339, record.acknowledgedAt?.rfc3339)
-        closedAt = record.closedAt?.rfc3339
-        self.steps = steps?.map { TimelineStep(at: $0.at.rfc3339, actor: $0.actor, event: $0.event, detail: $0.detail) }
-    }
-}
-
-extension OwnEmergency: Documented {
-    static let schema = JSONSchema.object(
-        .required("id", .identifier(Emergency.self)), .required("state", .oneOf(EmergencyRecord.State.allCases.map(\.rawValue))),
-        .required("t0", .time, "When the first critical entry arrived."), .optional("dispatchedAt", .time),
-        .optional("acknowledgedAt", .time), .optional("closedAt", .time),
-        .optional("steps", .array(of: TimelineStep.schema), "Everything that happened, in order; not in lists.")
-    ).named("OwnEmergency")
 }

@@ -7,7 +7,7 @@ import ServiceKit
 struct SubscriptionRoutes: Sendable {
     private static let bodyLimit = 1 << 16
 
-    let panel: Panel
+    let service: SubscriptionService
 
     var all: [Route] { [read, join, leave, pause, resume, preferences, prefer] }
 
@@ -18,7 +18,7 @@ struct SubscriptionRoutes: Sendable {
             answers: [.json(200, "As it is now", SubscriptionAnswer.self)]
         ) { exchange in
             let person = try exchange.person
-            return try .json(await answer(to: person, exchange, missing: await panel.missing(of: person)))
+            return try .json(await answer(to: person, exchange, missing: await service.missing(of: person)))
         }
     }
 
@@ -32,7 +32,7 @@ struct SubscriptionRoutes: Sendable {
                 """,
             body: .json(SubscriptionRequest.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
-                .json(200, "Supervision has started", SubscriptionAnswer.self), PanelDoor.mayAskForProof,
+                .json(200, "Supervision has started", SubscriptionAnswer.self), SubscriberDoor.mayAskForProof,
                 .problem(409, "ability-missing"),
                 .problem(422, "clauses-not-accepted", "invalid-bounds", "invalid-body"), .problem(503, "unavailable"),
             ]
@@ -40,12 +40,12 @@ struct SubscriptionRoutes: Sendable {
             let person = try exchange.person
             let request = try await exchange.json(SubscriptionRequest.self)
             guard request.acceptedClauses == SubscriptionClauses.version else {
-                throw Problem.clausesNotAccepted(SubscriptionClauses.version, while: await panel.watch(over: person))
+                throw Problem.clausesNotAccepted(SubscriptionClauses.version, while: await service.watch(over: person))
             }
-            let own = try request.bounds.map { bounds throws(Problem) in try PanelDoor.bounds(bounds, under: "/bounds") }
-            let checked = Panel.Request(own: own, preferences: request.preferences.map(Self.tidied))
-            let proof = await PanelDoor.freshProof(exchange)
-            try await PanelDoor.answering { try await panel.join(person, checked, at: exchange.receivedAt, proof) }
+            let own = try request.bounds.map { bounds throws(Problem) in try OwnBounds.checked(bounds, under: "/bounds") }
+            let checked = ProtectionChanges.Request(own: own, preferences: request.preferences.map(Self.tidied))
+            let proof = await SubscriberDoor.freshProof(exchange)
+            try await SubscriberDoor.answering { try await service.join(person, checked, at: exchange.receivedAt, proof) }
             return try .json(await answer(to: person, exchange, missing: []))
         }
     }
@@ -64,7 +64,7 @@ struct SubscriptionRoutes: Sendable {
         ) { exchange in
             let person = try exchange.person
             guard try exchange.queryFlag("confirm") == true else { throw Problem.confirmationRequired }
-            try await PanelDoor.answering { try await panel.leave(person) }
+            try await SubscriberDoor.answering { try await service.leave(person) }
             return try .json(await answer(to: person, exchange, missing: nil))
         }
     }
@@ -78,7 +78,7 @@ struct SubscriptionRoutes: Sendable {
             ]
         ) { exchange in
             let person = try exchange.person
-            try await PanelDoor.answering { try await panel.pause(person, true) }
+            try await SubscriberDoor.answering { try await service.pause(person, true) }
             return try .json(await answer(to: person, exchange, missing: nil))
         }
     }
@@ -89,7 +89,7 @@ struct SubscriptionRoutes: Sendable {
             answers: [.json(200, "Watched over again", SubscriptionAnswer.self), .problem(409, "not-subscribed")]
         ) { exchange in
             let person = try exchange.person
-            try await PanelDoor.answering { try await panel.pause(person, false) }
+            try await SubscriberDoor.answering { try await service.pause(person, false) }
             return try .json(await answer(to: person, exchange, missing: nil))
         }
     }
@@ -102,7 +102,7 @@ struct SubscriptionRoutes: Sendable {
             answers: [.json(200, "As they are", SupervisionPreferences.self), .problem(409, "not-subscribed")]
         ) { exchange in
             let person = try exchange.person
-            guard let subscriber = await panel.supervision.subscriber(of: person), subscriber.supervision.subscribed else {
+            guard let subscriber = await service.supervision.subscriber(of: person), subscriber.supervision.subscribed else {
                 throw Problem.notSubscribed
             }
             return try .json(subscriber.preferences ?? SupervisionPreferences())
@@ -119,7 +119,7 @@ struct SubscriptionRoutes: Sendable {
                 """,
             body: .json(SupervisionPreferences.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
-                .json(200, "As they are now", SupervisionPreferences.self), PanelDoor.mayAskForProof, .problem(409, "not-subscribed"),
+                .json(200, "As they are now", SupervisionPreferences.self), SubscriberDoor.mayAskForProof, .problem(409, "not-subscribed"),
             ]
         ) { exchange in
             let person = try exchange.person
@@ -127,8 +127,8 @@ struct SubscriptionRoutes: Sendable {
             if let until = chosen.fallsPausedUntil, until > exchange.receivedAt + SupervisionPreferences.longestFallPause {
                 throw Problem.invalidBody([.init(pointer: "/fallsPausedUntil", .pauseTooLong)])
             }
-            let proof = await PanelDoor.freshProof(exchange)
-            try await PanelDoor.answering { try await panel.prefer(chosen, of: person, proof) }
+            let proof = await SubscriberDoor.freshProof(exchange)
+            try await SubscriberDoor.answering { try await service.prefer(chosen, of: person, proof) }
             return try .json(chosen)
         }
     }
@@ -143,23 +143,23 @@ struct SubscriptionRoutes: Sendable {
     // MARK: The answer
 
     private func answer(to person: PersonID, _ exchange: Exchange, missing: [NeededAbility]?) async -> SubscriptionAnswer {
-        let subscriber = await panel.supervision.subscriber(of: person)
+        let subscriber = await service.supervision.subscriber(of: person)
         let state = subscriber?.supervision ?? Supervision.State()
         let language = exchange.language
         let isPaused = state.subscribed && state.stage == .paused
         let since = isPaused ? subscriber?.pausedSince : nil
         let next = since.map { since in
-            since + panel.reminder * (PauseReminders.number(since: since, at: exchange.receivedAt, panel.reminder) + 1)
+            since + service.reminder * (PauseReminders.number(since: since, at: exchange.receivedAt, service.reminder) + 1)
         }
-        let hours = panel.reminder.wholeMilliseconds / 3_600_000
+        let hours = service.reminder.wholeMilliseconds / 3_600_000
         return SubscriptionAnswer(
             subscribed: state.subscribed, state: state.stage.rawValue, monitoringPaused: state.monitoringPaused ?? false,
             pausedSince: since?.rfc3339, nextReminder: next?.rfc3339,
             warning: isPaused ? SubscriptionClauses.pauseWarning(language, reminderHours: "\(hours)") : nil,
-            emergencyRuns: Supervision(rules: panel.supervision.rules, state: state).emergencyRuns,
-            isProtected: state.subscribed && state.isProtected(by: panel.supervision.rules, missing: missing),
+            emergencyRuns: Supervision(rules: service.supervision.rules, state: state).emergencyRuns,
+            isProtected: state.subscribed && state.isProtected(by: service.supervision.rules, missing: missing),
             signals: state.subscribed
-                ? state.signals(by: panel.supervision.rules).map {
+                ? state.signals(by: service.supervision.rules).map {
                     .init(parameter: "\($0.parameter)", state: $0.standing.rawValue, since: $0.since?.rfc3339)
                 } : [], mutedUntil: state.mutedUntil.isEmpty ? nil : state.mutedUntil.mapValues(\.rfc3339),
             missing: missing?.map { .init(ability: $0.rawValue, detail: $0.detail) }, notice: SubscriptionClauses.notice(language),

@@ -1,4 +1,4 @@
-// What a subscriber's own panel reads and changes, and what consent and history add to what is known of them.
+// What a subscriber reads and changes of themselves, and what consent and history add to what is known of them.
 
 import Contracts
 import Foundation

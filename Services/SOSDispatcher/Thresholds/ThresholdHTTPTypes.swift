@@ -1,7 +1,15 @@
-// What the panel shows of thresholds, and of what they would have done.
+// What a subscriber reads and writes of thresholds over HTTP, and of what they would have done.
 
 import Contracts
 import HTTPKit
+
+enum ThresholdSchemas {
+    static let bounds = JSONSchema.object(
+        .optional("low", .number().nullable(), "Critical is strictly below it; absent: as by default."),
+        .optional("high", .number().nullable(), "Critical is strictly above it; absent: as by default.")
+    ).named("Bounds")
+    static let boundsByMetric = JSONSchema.map(of: bounds)
+}
 
 /// Thresholds of one metric, from every source; what is in force is own over personal over default.
 struct MetricThresholds: Codable, Sendable {
@@ -22,9 +30,9 @@ struct MetricThresholds: Codable, Sendable {
 extension MetricThresholds: Documented {
     static let schema = JSONSchema.object(
         .required("type", .string(), "Code of the metric."), .required("unit", .string(), "UCUM."),
-        .required("allowed", PanelSchemas.bounds, "The range in which own thresholds lie."),
-        .optional("default", PanelSchemas.bounds), .optional("personal", PanelSchemas.bounds, "Fitted to one's own history."),
-        .optional("own", PanelSchemas.bounds), .optional("inForce", PanelSchemas.bounds, "Absent: the metric is not watched.")
+        .required("allowed", ThresholdSchemas.bounds, "The range in which own thresholds lie."),
+        .optional("default", ThresholdSchemas.bounds), .optional("personal", ThresholdSchemas.bounds, "Fitted to one's own history."),
+        .optional("own", ThresholdSchemas.bounds), .optional("inForce", ThresholdSchemas.bounds, "Absent: the metric is not watched.")
     ).named("MetricThresholds")
 }
 
@@ -63,7 +71,7 @@ struct ThresholdChoice: Codable, Sendable, Documented {
     var bounds: [String: Bounds]
 
     static let schema = JSONSchema.object(
-        .required("bounds", PanelSchemas.boundsByMetric, "By the code of the metric; what is absent has no own thresholds.")
+        .required("bounds", ThresholdSchemas.boundsByMetric, "By the code of the metric; what is absent has no own thresholds.")
     ).named("ThresholdChoice")
 }
 

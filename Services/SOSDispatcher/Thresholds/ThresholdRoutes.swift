@@ -7,7 +7,7 @@ import ServiceKit
 struct ThresholdRoutes: Sendable {
     private static let bodyLimit = 1 << 16
 
-    let panel: Panel
+    let service: ThresholdService
 
     var all: [Route] { [read, choose, preview] }
 
@@ -32,14 +32,14 @@ struct ThresholdRoutes: Sendable {
                 """,
             body: .json(ThresholdChoice.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
-                .json(200, "As they are now", ThresholdsAnswer.self), PanelDoor.mayAskForProof, .problem(409, "not-subscribed"),
+                .json(200, "As they are now", ThresholdsAnswer.self), SubscriberDoor.mayAskForProof, .problem(409, "not-subscribed"),
                 .problem(422, "invalid-bounds"),
             ]
         ) { exchange in
             let person = try exchange.person
-            let own = try PanelDoor.bounds(try await exchange.json(ThresholdChoice.self).bounds, under: "/bounds")
-            let proof = await PanelDoor.freshProof(exchange)
-            try await PanelDoor.answering { try await panel.setOwn(own, of: person, proof) }
+            let own = try OwnBounds.checked(try await exchange.json(ThresholdChoice.self).bounds, under: "/bounds")
+            let proof = await SubscriberDoor.freshProof(exchange)
+            try await SubscriberDoor.answering { try await service.setOwn(own, of: person, proof) }
             return try .json(await answer(to: person, exchange.language))
         }
     }
@@ -56,9 +56,9 @@ struct ThresholdRoutes: Sendable {
             ], isRateLimited: true
         ) { exchange in
             let person = try exchange.person
-            let own = try PanelDoor.bounds(try await exchange.json(ThresholdChoice.self).bounds, under: "/bounds")
-            let (proposed, present) = try await PanelDoor.answering {
-                try await panel.forecasts(own: own, of: person, at: exchange.receivedAt)
+            let own = try OwnBounds.checked(try await exchange.json(ThresholdChoice.self).bounds, under: "/bounds")
+            let (proposed, present) = try await SubscriberDoor.answering {
+                try await service.forecasts(own: own, of: person, at: exchange.receivedAt)
             }
             return try .json(
                 PreviewAnswer(
@@ -68,10 +68,10 @@ struct ThresholdRoutes: Sendable {
     }
 
     private func answer(to person: PersonID, _ language: Language) async -> ThresholdsAnswer {
-        let subscriber = await panel.supervision.subscriber(of: person)
+        let subscriber = await service.supervision.subscriber(of: person)
         let state = subscriber?.supervision ?? Supervision.State()
-        let thresholds = Supervision(rules: panel.supervision.rules, state: state).thresholds
-        let usual = panel.supervision.defaults
+        let thresholds = Supervision(rules: service.supervision.rules, state: state).thresholds
+        let usual = service.supervision.defaults
         let items = Metric.all.filter { $0.definition.shape == .scalar }.map { metric in
             let possible = metric.definition.possible
             return MetricThresholds(

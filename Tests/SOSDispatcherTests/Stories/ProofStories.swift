@@ -1,4 +1,4 @@
-// What protects a person is not taken away by a stolen access token: by the doors of the panel, on the real dispatcher.
+// What protects a person is not taken away by a stolen access token: by the doors of a subscriber, on the real dispatcher.
 
 import Contracts
 import Foundation
@@ -10,18 +10,17 @@ import Testing
 
 @testable import SOSDispatcher
 
-/// The panel's doors; a bearer says who asks, and whether that was proved lately.
+/// A subscriber's doors; a bearer says who asks, and whether that was proved lately.
 private struct Doors: Sendable {
     let client: HarnessClient
     let running: Running
-    let panel: Panel
+    let subscribers: SubscriberModule
     let person = PersonID.random()
 
-    init(of panel: Panel) async {
-        self.panel = panel
+    init(of subscribers: SubscriberModule) async {
+        self.subscribers = subscribers
         let server = HTTPServer(
-            .init(title: "Panel", version: "1", summary: "Under test.", prefix: "sos"),
-            routes: SubscriptionRoutes(panel: panel).all + ThresholdRoutes(panel: panel).all + ContactRoutes(panel: panel).all, port: 0,
+            .init(title: "Subscribers", version: "1", summary: "Under test.", prefix: "sos"), routes: subscribers.routes, port: 0,
             health: Health(missing: { [] }, metrics: { "" }), authenticate: Self.authenticate, logger: Running.quiet)
         running = Running([server])
         client = HarnessClient(port: await server.boundPort)
@@ -59,8 +58,8 @@ struct ProofStories {
             stage.ingest.can([.init(metrics: [.heartRate], intervalMs: 1000), .init(metrics: [.position], intervalMs: nil)])
             let notifier = try await stage.notifier()
             let dispatcher = try await stage.start()
-            let doors = await Doors(of: dispatcher.parts.panel)
-            try await dispatcher.parts.panel.join(doors.person, .init(preferences: chosen), at: .now)
+            let doors = await Doors(of: dispatcher.parts.subscribers)
+            try await dispatcher.parts.subscribers.subscriptions.join(doors.person, .init(preferences: chosen), at: .now)
             try await body(doors, dispatcher.parts.supervision, notifier)
             await doors.running.stop()
         }
@@ -114,9 +113,10 @@ struct ProofStories {
     func narrowedMeanwhile() async throws {
         try await play { doors, supervision, _ in
             let strict = [Metric.heartRate: Bounds(low: 60, high: 100)]
-            try await doors.panel.setOwn(strict, of: doors.person, PanelDoor.unproved)
-            await #expect(throws: Problem.self) { try await doors.panel.setOwn([:], of: doors.person, PanelDoor.unproved) }
-            await #expect(throws: Problem.self) { try await doors.panel.join(doors.person, .init(own: [:]), at: .now) }
+            let (person, subscriptions, thresholds) = (doors.person, doors.subscribers.subscriptions, doors.subscribers.thresholds)
+            try await thresholds.setOwn(strict, of: person, SubscriberDoor.unproved)
+            await #expect(throws: Problem.self) { try await thresholds.setOwn([:], of: person, SubscriberDoor.unproved) }
+            await #expect(throws: Problem.self) { try await subscriptions.join(person, .init(own: [:]), at: .now) }
             #expect(await supervision.subscriber(of: doors.person)?.supervision.own == strict)
         }
     }
@@ -195,9 +195,9 @@ struct ProofStories {
                 return refused.json["detail"] as? String ?? ""
             }
             #expect(try await detail().hasPrefix(StandingWatch.goesOn.english))
-            try await doors.panel.pause(doors.person, true)
+            try await doors.subscribers.subscriptions.pause(doors.person, true)
             #expect(try await detail().hasPrefix(StandingWatch.paused.english))
-            try await doors.panel.leave(doors.person)
+            try await doors.subscribers.subscriptions.leave(doors.person)
             #expect(await !supervision.isSubscribed(doors.person))
             #expect(try await detail().hasPrefix(StandingWatch.nobody.english))
         }

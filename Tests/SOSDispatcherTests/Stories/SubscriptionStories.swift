@@ -1,4 +1,4 @@
-// The subscriber's panel on the real dispatcher: joining, leaving, pausing with reminders, bounds, contacts, cards.
+// What subscribers do, on the real dispatcher: joining, leaving, pausing with reminders, bounds, contacts, cards.
 
 import Contracts
 import Foundation
@@ -11,8 +11,8 @@ import Testing
 
 @testable import SOSDispatcher
 
-@Suite("The subscriber's panel", .timeLimit(.minutes(2)))
-struct PanelStories {
+@Suite("Subscriptions, whole service", .timeLimit(.minutes(2)))
+struct SubscriptionStories {
     private static let watch = ReadAbilities.Ability(metrics: [.heartRate], intervalMs: 1000)
     private static let phone = ReadAbilities.Ability(metrics: [.position], intervalMs: nil)
 
@@ -37,28 +37,28 @@ struct PanelStories {
     func joining() async throws {
         try await play { stage, _ in
             let dispatcher = try await stage.start()
-            let (panel, anna) = (dispatcher.parts.panel, PersonID.random())
+            let (subscriptions, anna) = (dispatcher.parts.subscribers.subscriptions, PersonID.random())
             for (devices, missing) in [([], 2), ([Self.watch], 1), ([Self.phone], 1)] as [([ReadAbilities.Ability], Int)] {
                 stage.ingest.can(devices)
-                let refused = await #expect(throws: Problem.self) { try await panel.join(anna, .init(), at: .now) }
+                let refused = await #expect(throws: Problem.self) { try await subscriptions.join(anna, .init(), at: .now) }
                 #expect(refused?.type == "urn:trackme:problem:ability-missing" && refused?.errors?.count == missing)
             }
             stage.ingest.can(nil)
-            let silent = await #expect(throws: Failure.self) { try await panel.join(anna, .init(), at: .now) }
+            let silent = await #expect(throws: Failure.self) { try await subscriptions.join(anna, .init(), at: .now) }
             #expect(silent?.isRetriable == true)
             #expect(await !dispatcher.parts.supervision.isSubscribed(anna))
             #expect(try await said(dispatcher).isEmpty)
 
             stage.ingest.can([Self.watch, Self.phone])
-            try await panel.join(anna, .init(own: [.heartRate: Bounds(low: 50, high: nil)]), at: .now)
-            try await panel.join(anna, .init(), at: .now)
+            try await subscriptions.join(anna, .init(own: [.heartRate: Bounds(low: 50, high: nil)]), at: .now)
+            try await subscriptions.join(anna, .init(), at: .now)
             let subscriber = try #require(await dispatcher.parts.supervision.subscriber(of: anna))
             #expect(subscriber.supervision.stage == .monitoring && subscriber.clauses?.version == SubscriptionClauses.version)
             #expect(subscriber.supervision.own == [.heartRate: Bounds(low: 50, high: nil)], "joining again keeps what was given")
             #expect(try await said(dispatcher) == [SubscriptionState(person: anna, subscribed: true)])
 
-            try await panel.leave(anna)
-            try await panel.leave(anna)
+            try await subscriptions.leave(anna)
+            try await subscriptions.leave(anna)
             #expect(await dispatcher.parts.supervision.subscriber(of: anna) == nil)
             #expect(try await said(dispatcher).map(\.subscribed) == [true, false])
             await dispatcher.stop()
@@ -71,7 +71,7 @@ struct PanelStories {
             let dispatcher = try await stage.start()
             stage.ingest.can([Self.watch])
             let refused = await #expect(throws: Failure.self) {
-                try await dispatcher.parts.panel.enrolment.requireAbilities(of: .random())
+                try await dispatcher.parts.subscribers.subscriptions.enrolment.requireAbilities(of: .random())
             }
             #expect(refused?.code == .conflict && refused?.reason.contains("GPS") == true)
             stage.ingest.can([])
@@ -86,12 +86,12 @@ struct PanelStories {
         try await play { stage, desk in
             let dispatcher = try await stage.start()
             let anna = PersonID.random()
-            try await dispatcher.parts.panel.join(anna, .init(), at: .now)
+            try await dispatcher.parts.subscribers.subscriptions.join(anna, .init(), at: .now)
             try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 31)])
             try await eventually("the alert") {
                 await dispatcher.parts.supervision.subscriber(of: anna)?.supervision.episode != nil
             }
-            try await dispatcher.parts.panel.leave(anna)
+            try await dispatcher.parts.subscribers.subscriptions.leave(anna)
             #expect(await !dispatcher.parts.supervision.isSubscribed(anna))
             try await eventually("the call is made all the same") { !desk.receipts.isEmpty }
             await dispatcher.stop()
@@ -103,11 +103,11 @@ struct PanelStories {
         try await play { stage, _ in
             var dispatcher = try await stage.start()
             let anna = PersonID.random()
-            let panel = dispatcher.parts.panel
-            let refused = await #expect(throws: Failure.self) { try await panel.pause(anna, true) }
+            let subscriptions = dispatcher.parts.subscribers.subscriptions
+            let refused = await #expect(throws: Failure.self) { try await subscriptions.pause(anna, true) }
             #expect(refused?.code == .notFound)
-            try await dispatcher.parts.panel.join(anna, .init(), at: .now)
-            try await dispatcher.parts.panel.pause(anna, true)
+            try await dispatcher.parts.subscribers.subscriptions.join(anna, .init(), at: .now)
+            try await dispatcher.parts.subscribers.subscriptions.pause(anna, true)
             let since = try #require(await dispatcher.parts.supervision.subscriber(of: anna)?.pausedSince)
             func waiting() async throws -> Int {
                 try await dispatcher.parts.store.store.read { [messages = dispatcher.parts.messages] db in try messages.waiting(db) }
@@ -117,7 +117,7 @@ struct PanelStories {
             for halfHour in 0...48 as ClosedRange<Int64> {
                 let now = since + .seconds(halfHour * 1800)
                 if halfHour == 21 {
-                    try await dispatcher.parts.panel.pause(anna, true)
+                    try await dispatcher.parts.subscribers.subscriptions.pause(anna, true)
                     #expect(
                         await dispatcher.parts.supervision.subscriber(of: anna)?.pausedSince == since, "pausing again is the same as once")
                     await dispatcher.stop()
@@ -131,7 +131,7 @@ struct PanelStories {
             }
             #expect(
                 (6...8).contains(reminders) && (19...21).contains(asleep), "every 2 h of 14 waking ones; what was missed by night is one")
-            try await dispatcher.parts.panel.pause(anna, false)
+            try await dispatcher.parts.subscribers.subscriptions.pause(anna, false)
             await dispatcher.parts.reminders.remind(at: since + .seconds(100 * 3600))
             await dispatcher.parts.reminders.remind(at: since + .seconds(110 * 3600))
             #expect(try await waiting() == 1 + reminders)
@@ -159,7 +159,7 @@ struct PanelStories {
                 })
             let dispatcher = try await stage.start()
             let (anna, supervision) = (PersonID.random(), dispatcher.parts.supervision)
-            try await dispatcher.parts.panel.join(anna, .init(), at: .now)
+            try await dispatcher.parts.subscribers.subscriptions.join(anna, .init(), at: .now)
             let fit = try await eventually("the fit") { await supervision.subscriber(of: anna)?.fit }
             #expect(fit.bounds == [.heartRate: Bounds(low: 51, high: 99)] && fit.days >= 29)
             #expect(await supervision.subscriber(of: anna)?.supervision.personal == fit.bounds, "supervision goes by it")
@@ -185,10 +185,10 @@ struct PanelStories {
                         at: now - .seconds(Int64(2880 - index) * 60), least: value, mean: value, greatest: value, count: 1)
                 })
             let dispatcher = try await stage.start()
-            let (anna, panel) = (PersonID.random(), dispatcher.parts.panel)
-            try await panel.join(anna, .init(), at: .now)
+            let (anna, subscribers) = (PersonID.random(), dispatcher.parts.subscribers)
+            try await subscribers.subscriptions.join(anna, .init(), at: .now)
             let own: [Metric: Bounds] = [.heartRate: Bounds(low: nil, high: 110)]
-            let forecast = try await panel.forecasts(own: own, of: anna, at: now)
+            let forecast = try await subscribers.thresholds.forecasts(own: own, of: anna, at: now)
             #expect(forecast.proposed.alerts.map(\.passed.value) == [130, 112, 112])
             #expect(forecast.present.alerts.map(\.passed.value) == [130])
             // Nothing came for a minute after each: the alert went on to the call.
@@ -204,12 +204,12 @@ struct PanelStories {
         try await play { stage, _ in
             var dispatcher = try await stage.start()
             let anna = PersonID.random()
-            let panel = dispatcher.parts.panel
-            await #expect(throws: Failure.self) { try await panel.contacts(of: anna) }
-            try await dispatcher.parts.panel.join(anna, .init(), at: .now)
+            let contacts = dispatcher.parts.subscribers.contacts
+            await #expect(throws: Failure.self) { try await contacts.contacts(of: anna) }
+            try await dispatcher.parts.subscribers.subscriptions.join(anna, .init(), at: .now)
             let mother = EmergencyContact(
                 id: "ctc_1", name: "Canarina Madre", telephone: "+390551234567", email: nil, language: .italian)
-            _ = try await dispatcher.parts.panel.changeContacts(of: anna, "contact-added") { try ContactList.adding(mother, to: $0) }
+            _ = try await contacts.changeContacts(of: anna, "contact-added") { try ContactList.adding(mother, to: $0) }
             let card = EmergencyCard(
                 name: "Anna Canarinieri", telephone: "+393331234567", language: "en", birthYear: 1940, sex: "female",
                 address: "Vicolo 73", medicalNotes: nil)
