@@ -83,27 +83,6 @@ extension FieldFault {
         italian: "non è noto al gestore dei pagamenti: ne crei uno nuovo lì. Nulla è stato addebitato")
 }
 
-extension VATNumber.Fault {
-    var fieldFault: FieldFault {
-        switch self {
-        case .country:
-            let list = VATNumber.countries.joined(separator: ", ")
-            return FieldFault(
-                "vat-number-no-country",
-                english: "must be a number as this country writes it, or one that begins with its country: \(list)",
-                italian: "deve essere un numero come lo scrive questo paese, o iniziare con il suo paese: \(list)")
-        case .form(let country):
-            return FieldFault(
-                "vat-number-wrong-form", english: "is not as \(country) writes VAT numbers: copy it from an invoice",
-                italian: "non è come \(country) scrive le partite IVA: va copiata da una fattura")
-        case .checkDigit:
-            return FieldFault(
-                "vat-number-mistyped", english: "is mistyped: the last digit does not fit the others; copy it from an invoice",
-                italian: "è scritta male: l'ultima cifra non corrisponde; va copiata da una fattura")
-        }
-    }
-}
-
 extension WebhookAddress.Fault {
     var fieldFault: FieldFault {
         switch self {

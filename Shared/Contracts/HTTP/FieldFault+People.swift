@@ -1,4 +1,4 @@
-// Passwords, and the numbers by which countries tell people apart: what is wrong with them in any form of any service.
+// Passwords, and the numbers by which countries tell people and organisations apart: what is wrong with them in any form of any service.
 
 extension FieldFault {
     package static let notTheSame = FieldFault(
@@ -86,6 +86,27 @@ extension TaxIdentificationNumber.Fault {
                 "tax-number-mistyped",
                 english: "is mistyped: the last digit does not fit the others; copy it from the letter of the tax office",
                 italian: "è scritto male: l'ultima cifra non corrisponde; va copiato dalla lettera dell'ufficio delle imposte")
+        }
+    }
+}
+
+extension VATNumber.Fault {
+    package var fieldFault: FieldFault {
+        switch self {
+        case .country:
+            let list = VATNumber.countries.joined(separator: ", ")
+            return FieldFault(
+                "vat-number-no-country",
+                english: "must be a number as this country writes it, or one that begins with its country: \(list)",
+                italian: "deve essere un numero come lo scrive questo paese, o iniziare con il suo paese: \(list)")
+        case .form(let country):
+            return FieldFault(
+                "vat-number-wrong-form", english: "is not as \(country) writes VAT numbers: copy it from an invoice",
+                italian: "non è come \(country) scrive le partite IVA: va copiata da una fattura")
+        case .checkDigit:
+            return FieldFault(
+                "vat-number-mistyped", english: "is mistyped: the last digit does not fit the others; copy it from an invoice",
+                italian: "è scritta male: l'ultima cifra non corrisponde; va copiata da una fattura")
         }
     }
 }

@@ -1,11 +1,9 @@
 // The number by which tax offices know an organisation: the form that each country of VIES gives it, and the check
 // digits of Italy and Germany.
 
-import Contracts
-
 /// In capitals, with the two letters of its country as VIES writes them (`EL` for Greece, `XI` for Northern Ireland), without spaces.
-struct VATNumber: Hashable, Sendable {
-    enum Fault: Error, Hashable, Sendable {
+package struct VATNumber: Hashable, Sendable {
+    package enum Fault: Error, Hashable, Sendable {
         /// It begins with no country of VIES, and is no number of the installation's own.
         case country
         /// Not as that country writes its numbers.
@@ -17,10 +15,10 @@ struct VATNumber: Hashable, Sendable {
     /// Longest that anybody needs to look at.
     static let longest = 32
 
-    let text: String
+    package let text: String
 
     /// Spaces, full stops, hyphens and case do not count; what fits `home` without a country in front is a number of `home`.
-    init(checking typed: String, in home: Country) throws(Fault) {
+    package init(checking typed: String, in home: Country) throws(Fault) {
         let characters = typed.uppercased().filter { !$0.isWhitespace && $0 != "." && $0 != "-" }
         let isNational = Self.forms[home.vatPrefix]?.contains { Self.fits(Array(characters.utf8), $0) } == true
         let spelt = isNational ? home.vatPrefix + characters : characters
@@ -32,16 +30,13 @@ struct VATNumber: Hashable, Sendable {
     }
 
     /// Nil where it is not valid.
-    init?(_ typed: String, in home: Country) {
+    package init?(_ typed: String, in home: Country) {
         do {
             try self.init(checking: typed, in: home)
         } catch {
             return nil
         }
     }
-
-    /// As in `text`.
-    var country: String { String(text.prefix(2)) }
 
     /// How each country writes its numbers: `9` stands for a digit, `a` for a letter, `x` for either, `*` for either or one of `+*`; every
     /// other character for itself.
@@ -98,5 +93,5 @@ struct VATNumber: Hashable, Sendable {
 
 extension VATNumber: CustomStringConvertible {
     /// Never the number: a sole trader's is personal, and descriptions end up in logs.
-    var description: String { "VATNumber(…)" }
+    package var description: String { "VATNumber(…)" }
 }
