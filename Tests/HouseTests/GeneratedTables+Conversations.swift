@@ -77,7 +77,7 @@ extension GeneratedTables {
         let text = file.matches(of: "\\n\\((\\w+)\\) \\{\\n([\\s\\S]*?)\\n\\}").reduce(file) { text, snippet in
             text.replacing("import \(snippet[1])", with: snippet[2])
         }
-        return text.matches(of: "path /(\\w+)/\\*\\n[\\s\\S]*?reverse_proxy \\{\\$\\w+:127\\.0\\.0\\.1:(\\d+)\\}").compactMap { match in
+        return text.matches(of: "path /([\\w-]+)/\\*\\n[\\s\\S]*?reverse_proxy \\{\\$\\w+:127\\.0\\.0\\.1:(\\d+)\\}").compactMap { match in
             let service = ServiceFacts.all.first { $0.places.contains { $0.httpPort == Int(match[2]) } }
             return service.map { "edge -->|HTTP /\(match[1])| \($0.product)" }
         }

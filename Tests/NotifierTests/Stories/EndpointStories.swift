@@ -5,6 +5,7 @@ import Foundation
 import HTTPKit
 import Outbound
 import ServiceKit
+import Storage
 import TestKit
 import Testing
 

@@ -1,5 +1,6 @@
 // A dispatcher whose port another process has, and which has to end: whoever starts it again must not wait for what hangs.
 
+import Bus
 import Contracts
 import Foundation
 import ServiceKit

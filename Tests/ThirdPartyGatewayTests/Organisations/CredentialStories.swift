@@ -5,6 +5,7 @@ import Foundation
 import HTTPKit
 import Logging
 import Sealing
+import ServiceKit
 import Telemetry
 import TestKit
 import Testing

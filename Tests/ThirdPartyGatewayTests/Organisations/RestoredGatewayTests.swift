@@ -1,8 +1,10 @@
 // Third parties of a gateway whose store was restored from a copy: what was taken away after the copy stays away.
 
+import Bus
 import Contracts
 import Foundation
 import Sealing
+import ServiceKit
 import Storage
 import TestKit
 import Testing
@@ -78,7 +80,7 @@ struct RestoredGatewayTests {
             }
             // A start is no restore.
             try await OrganisationHarness.run(in: folder, consent: consent, clock: clock) { harness in
-                try await Self.token(kept, harness).expect(status: 200)
+                _ = try await Self.token(kept, harness).expect(status: 200)
             }
         }
     }
