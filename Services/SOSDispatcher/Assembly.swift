@@ -107,7 +107,7 @@ struct SOSModule: Sendable {
 
         let people = await PeopleModule(
             settings, messages, on: runtime, database: database, store: store, supervision: supervision, pair: pairState, clock: clock)
-        let memory = try await store.loadWithoutCanary(pairState, supervision)
+        let memory = try await store.loadWithoutCanary(pairState, names.synthetic)
         let ingestClient = try await runtime.client(of: .ingest)
         let ingest = IngestClient(ingestClient)
         let anchors = AuditAnchors(store: database, signing: secrets.signing, pair: pairState, file: settings.auditAnchors, logger: logger)

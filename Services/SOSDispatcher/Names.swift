@@ -9,6 +9,8 @@ struct Names: Sendable {
     private let auditKey: SymmetricKey
     private let messageKey: SymmetricKey
     private let codeKey: SymmetricKey
+    /// Whose emergencies are tests.
+    let synthetic: SyntheticPeople
 
     /// - Parameter identity: the service's identity key; it must never change, or the same entries would open new emergencies.
     init(identity: SymmetricKey) {
@@ -17,6 +19,11 @@ struct Names: Sendable {
         auditKey = identity.derived(for: "audit")
         messageKey = identity.derived(for: "message")
         codeKey = identity.derived(for: "code")
+        let syntheticKey = identity.derived(for: "synthetic")
+        let person = { (role: PairRole) in
+            PersonID(bits: Names.bits(Digest.hmacSHA256(Array(role.rawValue.utf8), key: syntheticKey)))
+        }
+        synthetic = SyntheticPeople(first: person(.first), second: person(.second))
     }
 
     /// The emergency that this trigger makes, now and whenever it is judged again.
@@ -48,17 +55,21 @@ struct Names: Sendable {
 
     /// What acknowledges the message by text or telephone: six characters of Crockford's alphabet, in capitals.
     func code(of message: MessageID) -> String {
-        let bits = Digest.hmacSHA256(Array("\(message)".utf8), key: codeKey).prefix(16).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+        let bits = Names.bits(Digest.hmacSHA256(Array("\(message)".utf8), key: codeKey))
         return String(Crockford.encode(bits).suffix(6)).uppercased()
     }
 
     /// One text of a message to an integrator.
     func text(of message: MessageID, to integrator: String, number: Int) -> Identifier<Contracts.Message> {
         let code = Digest.hmacSHA256(Array("\(message)|\(integrator)|\(number)".utf8), key: codeKey)
-        return Identifier(bits: code.prefix(16).reduce(0) { $0 << 8 | UInt128($1) })
+        return Identifier(bits: Names.bits(code))
     }
 
     private func number(_ person: PersonID, _ key: SymmetricKey) -> UInt128 {
-        Digest.hmacSHA256(person.bytes, key: key).prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
+        Names.bits(Digest.hmacSHA256(person.bytes, key: key))
+    }
+
+    private static func bits(_ digest: [UInt8]) -> UInt128 {
+        digest.prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
     }
 }

@@ -50,11 +50,12 @@ enum AuditAnchorStore {
     }
 
     /// Rows of emergencies that disagree with the chain, at most `limit`.
-    static func disagreements(_ db: Database, except canary: PersonID?, limit: Int) throws -> [String] {
+    static func disagreements(_ db: Database, except synthetic: SyntheticPeople, limit: Int) throws -> [String] {
         var faults: [String] = []
         let entries = try db.cachedStatement(sql: "SELECT entry FROM audit WHERE object = ? ORDER BY sequence")
         let rows = try Row.fetchCursor(
-            db, sql: "SELECT * FROM every_emergency WHERE person IS NOT ? ORDER BY t0", arguments: [canary])
+            db, sql: "SELECT * FROM every_emergency WHERE person IS NOT ? AND person IS NOT ? ORDER BY t0",
+            arguments: [synthetic.first, synthetic.second])
         while faults.count < limit, let row = try rows.next() {
             guard let record = EmergencyRecord(row) else {
                 faults.append("a row of emergencies cannot be read")

@@ -91,7 +91,7 @@ struct AuditAnchors: SupervisionEventConsumer {
     }
 
     /// Recomputes the chain and holds it against anchors from elsewhere, this dispatcher's own, and the rows of emergencies.
-    func verify(_ lines: [String], except canary: PersonID?) async throws -> VerifyAudit.Reply {
+    func verify(_ lines: [String], except synthetic: SyntheticPeople) async throws -> VerifyAudit.Reply {
         let key = signing.publicKey
         return try await store.read { [role] db in
             let own = try AuditAnchorStore.lines(db, of: role.peer.name)
@@ -103,7 +103,7 @@ struct AuditAnchors: SupervisionEventConsumer {
             }
             if named.count > anchors.count { faults.append("\(named.count - anchors.count) anchors are not signed by this suite's key") }
             faults = Array(faults.prefix(Self.mostFaults))
-            faults += try AuditAnchorStore.disagreements(db, except: canary, limit: Self.mostFaults)
+            faults += try AuditAnchorStore.disagreements(db, except: synthetic, limit: Self.mostFaults)
             return VerifyAudit.Reply(
                 rows: verifier.rows, firstBroken: verifier.firstBroken, head: verifier.headText, faults: faults, checked: anchors.count,
                 anchorsOfOther: try AuditAnchorStore.lines(db, of: role.other.peer.name))

@@ -31,7 +31,8 @@ extension Dispatcher {
     /// Brings back to memory what was over, or is not read up yet.
     func recall(_ emergency: EmergencyID) async throws {
         guard works[emergency] == nil, let (person, file) = try await store.outbox(of: emergency), works[emergency] == nil else { return }
-        works[emergency] = Work(person: person, file: file, closedAt: clock.now, since: clock.now)
+        let admitted = CallPurpose(of: person, drill: nil, names.synthetic).admitted(file)
+        works[emergency] = Work(person: person, file: admitted, closedAt: clock.now, since: clock.now)
     }
 
     /// The file of an emergency, where the integrator may know how it goes on.
@@ -53,7 +54,7 @@ extension Dispatcher {
         guard let work = works[id.emergency], let message = work.file.lines[integrator.id]?.message(id),
             take(id, by: integrator, at: at)
         else { return }
-        if work.person == canary { return await acknowledged(work.person, id.emergency) }
+        if purpose(of: work) == .canary { return await acknowledged(work.person, id.emergency) }
         let kind = id.isRelease ? "release" : message.kind.rawValue
         let word = message.kind == .alert ? "acknowledged" : "\(kind)-acknowledged"
         note(word, id, by: integrator.name, "\(message.kind.rawValue) \(id.sequence): \(acknowledgement.result.rawValue) by \(form)")

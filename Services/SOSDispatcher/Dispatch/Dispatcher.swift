@@ -68,8 +68,6 @@ actor Dispatcher: Service {
     var rejected: Acknowledged = { _, _ in }
     private var isStopping = false
     private var attemptNumber = 0
-    /// Whose calls are tests of this very chain.
-    var canary: PersonID?
 
     init(
         _ registry: IntegratorRegistry, texts: TextSender, names: Names, retry: Duration, nextAfter: Duration,
@@ -96,8 +94,9 @@ actor Dispatcher: Service {
     func restore(_ outboxes: [EmergencyID: (person: PersonID, outbox: DispatchMachine)], drills: [EmergencyID: String] = [:]) {
         for (emergency, known) in outboxes {
             let drill = drills[emergency]
+            let file = CallPurpose(of: known.person, drill: drill, names.synthetic).admitted(known.outbox)
             works[emergency] = Work(
-                person: known.person, file: known.outbox, drill: drill, closedAt: drill == nil ? nil : clock.now, since: clock.now)
+                person: known.person, file: file, drill: drill, closedAt: drill == nil ? nil : clock.now, since: clock.now)
         }
     }
 
@@ -121,6 +120,9 @@ actor Dispatcher: Service {
         // Help is called for again: what becomes of this call counts.
         if message.kind == .alert { works[emergency]?.isStopped = false }
         if works[emergency]?.file.latestAlert == nil { give(message) }
+        if let work = works[emergency], purpose(of: work) == .canary, registry.probe == nil {
+            logger.error("a test emergency has no receiver: it is sent to nobody", metadata: ["emergency": "\(emergency)"])
+        }
         change(emergency) { file, order in
             file.add(message, order: order, at: clock.now)
         }
@@ -203,10 +205,10 @@ actor Dispatcher: Service {
     /// In which order integrators are asked about this emergency: by the newest place that any of its messages names.
     private func order(_ emergency: EmergencyID) -> [String] {
         guard let work = works[emergency] else { return [] }
-        if let drill = work.drill { return [drill] }
-        if work.person == canary { return [Integrator.probeID] }
-        return registry.order(for: work.file.place)
+        return purpose(of: work).receivers(probe: registry.probe, services: registry.order(for: work.file.place))
     }
+
+    func purpose(of work: Work) -> CallPurpose { CallPurpose(of: work.person, drill: work.drill, names.synthetic) }
 
     private func abandonAttempts(of message: MessageID, _ integrator: String) {
         let attempts = works[message.emergency]?.lines[integrator]?.attempts.values.filter { $0.message == message } ?? []
@@ -217,7 +219,8 @@ actor Dispatcher: Service {
 
     func startDeliveryWorkers(_ emergency: EmergencyID) {
         guard !isStopping, let work = works[emergency] else { return }
-        for (id, outbox) in work.file.lines where outbox.current != nil {
+        let purpose = purpose(of: work)
+        for (id, outbox) in work.file.lines where outbox.current != nil && purpose.admits(id) {
             guard let integrator = registry.integrator(id) else { continue }
             for way in DispatchWay.allCases where integrator.takes(way) && work.lines[id]?.workers[way] == nil {
                 works[emergency]?.lines[id, default: Line()].workers[way] = Task { await carry(emergency, id, way) }

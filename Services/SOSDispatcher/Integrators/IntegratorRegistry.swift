@@ -30,6 +30,9 @@ final class IntegratorRegistry: Sendable {
         hidden.withLock { $0 = integrator }
     }
 
+    /// The hidden one's id; nil while it is not known where it listens.
+    var probe: String? { hidden.withLock { $0?.id } }
+
     /// Whom to ask, in order; see `IntegratorChoice`. Never empty: the one of the settings is asked where there is nobody else.
     func order(for place: ServiceArea.Corner?) -> [String] {
         let active = all.filter(\.isActive)

@@ -23,7 +23,7 @@ extension Dispatcher {
     }
 
     /// Neither a drill nor the canary's.
-    func isReal(_ work: Work) -> Bool { work.drill == nil && work.person != canary }
+    func isReal(_ work: Work) -> Bool { purpose(of: work) == .emergency }
 
     // MARK: Hearing
 
@@ -31,8 +31,10 @@ extension Dispatcher {
     func heard(_ facts: [PairFact]) async {
         for fact in facts {
             switch fact {
-            case .attempted(let attempt): await adopt(attempt)
-            case .acknowledged(let taken): await take(taken)
+            case .attempted(let attempt) where CallPurpose.emergency.admits(attempt.integrator): await adopt(attempt)
+            case .acknowledged(let taken) where CallPurpose.emergency.admits(taken.integrator): await take(taken)
+            // Of a test only its own dispatcher has to know.
+            case .attempted, .acknowledged: break
             case .settings, .opened, .answered, .contact, .erased, .note: break
             }
         }
@@ -72,7 +74,9 @@ extension Dispatcher {
 
     /// Whoever was called there is called here too, if the call stands and one more may be called.
     private func join(_ integrator: String, _ id: MessageID) {
-        guard let file = works[id.emergency]?.file, let alert = file.latestAlert, file.isOpen, registry.integrator(integrator) != nil,
+        guard let work = works[id.emergency], purpose(of: work).admits(integrator) else { return }
+        let file = work.file
+        guard let alert = file.latestAlert, file.isOpen, registry.integrator(integrator) != nil,
             id.place >= alert.id.place, file.lines[integrator]?.message(alert.id) == nil, !file.isOver
         else { return }
         let now = clock.now
@@ -109,18 +113,16 @@ extension Dispatcher {
 
     // MARK: Tests of the chain
 
-    /// Whose calls go to the probe of this process and are told to nobody.
-    func admit(canary person: PersonID, probe: Integrator) {
+    /// Where tests go from now on; before, they go nowhere.
+    func admit(probe: Integrator) {
         registry.hide(probe)
-        canary = person
         endFlight()
     }
 
     /// Nothing more is sent or known about the canary.
     func endFlight() {
-        guard let canary else { return }
-        stopAll(of: canary)
-        works = works.filter { $0.value.person != canary }
+        for person in names.synthetic.all { stopAll(of: person) }
+        works = works.filter { !names.synthetic.contains($0.value.person) }
     }
 
     /// How long the oldest unacknowledged call of a real person has been waiting.

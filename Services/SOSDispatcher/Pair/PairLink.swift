@@ -153,6 +153,8 @@ actor PairLink {
                 runtime.logger.error("a fact of the other dispatcher cannot be read", metadata: ["sequence": "\(event.header.sequence)"])
                 continue
             }
+            // Neither side's tests are anything to the other, which would call for them in earnest.
+            if let person = fact.subject, supervision.names.synthetic.contains(person) { continue }
             // A person who was erased here is not brought back. Of one whose key is damaged it is heard, and not stored.
             if let person = fact.subject, !(await mayBeHeard(of: person)) { continue }
             facts.append(fact)
@@ -180,7 +182,7 @@ extension PairLink {
     /// What the other side could not store yet. It counts at once, and changes nothing when it comes again in its place.
     private func hear(provisional event: StreamEvent) async {
         guard event.header.type == PairFact.provisionalType, let fact = PairFact.read(event.payload), let person = fact.subject,
-            await mayBeHeard(of: person)
+            !supervision.names.synthetic.contains(person), await mayBeHeard(of: person)
         else { return }
         _ = await supervision.hear([fact], [])
         // Killed before it has stored it, the other side would not know what is called for here.

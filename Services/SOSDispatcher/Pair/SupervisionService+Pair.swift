@@ -35,7 +35,7 @@ extension SupervisionService {
             // Stored at once: what the other side is told must not be lost on this one.
             effects.people.insert(settings.person)
         }
-        for event in effects.events where event.kind == .opened && event.person != canary {
+        for event in effects.events where event.kind == .opened && !isSynthetic(event.person) {
             guard let emergency = event.emergency, let episode = event.episode, episode.trigger.kind.isFoundByValues,
                 pair.opens(emergency)
             else { continue }

@@ -134,7 +134,7 @@ enum EmergencyQuery: String, CaseIterable {
         UNION ALL SELECT 1 FROM closed_outbox WHERE emergency = ?1 LIMIT 1
         """
     // Lists.
-    case newest = "SELECT * FROM every_emergency WHERE person IS NOT ? ORDER BY t0 DESC LIMIT ?"
+    case newest = "SELECT * FROM every_emergency WHERE person IS NOT ? AND person IS NOT ? ORDER BY t0 DESC LIMIT ?"
     case newestOfPerson = "SELECT * FROM every_emergency WHERE person = ? ORDER BY t0 DESC LIMIT ?"
     case earlierOfPerson = "SELECT * FROM every_emergency WHERE person = ? AND t0 < ? ORDER BY t0 DESC LIMIT ?"
     case unseen = """

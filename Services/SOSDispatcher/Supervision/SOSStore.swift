@@ -128,13 +128,13 @@ struct SOSStore: Sendable {
 
     /// Newest first.
     /// - Parameter except: whose are left out of everybody's (the canary).
-    func emergencies(of person: PersonID?, limit: Int, except: PersonID? = nil) async throws -> [EmergencyRecord] {
+    func emergencies(of person: PersonID?, limit: Int, except: SyntheticPeople? = nil) async throws -> [EmergencyRecord] {
         try await store.read { db in
             let rows =
                 if let person {
                     try Row.fetchAll(db, sql: EmergencyQuery.newestOfPerson.sql, arguments: [person, limit])
                 } else {
-                    try Row.fetchAll(db, sql: EmergencyQuery.newest.sql, arguments: [except, limit])
+                    try Row.fetchAll(db, sql: EmergencyQuery.newest.sql, arguments: [except?.first, except?.second, limit])
                 }
             return rows.compactMap(EmergencyRecord.init)
         }

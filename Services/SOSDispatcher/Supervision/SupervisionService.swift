@@ -27,8 +27,6 @@ actor SupervisionService {
     let clock: SteadyClock
     let pair: PairState
     let beganAt: Timestamp
-    /// Whose emergencies are tests of this very chain: nobody is told of them.
-    var canary: PersonID?
     /// Where what happened is told to those who show and send it.
     nonisolated let events: SupervisionEventBus
     private let metrics: SOSMetrics
@@ -117,6 +115,9 @@ actor SupervisionService {
         try? await journal.commit()
         await events.quiet()
     }
+
+    /// Whether the person's emergencies are tests of this very chain: nobody is told of them.
+    func isSynthetic(_ person: PersonID) -> Bool { names.synthetic.contains(person) }
 
     /// Hands on what was changed without any effect.
     func storeChanges() async {
@@ -253,7 +254,7 @@ extension SupervisionService {
             }
         }
         let actions = body(&machine)
-        if machine.state.subscribed != wasSubscribed, person != canary {
+        if machine.state.subscribed != wasSubscribed, !isSynthetic(person) {
             changes.subscriptions.append(SubscriptionState(person: person, subscribed: machine.state.subscribed))
             effects.people.insert(person)
         }
@@ -288,7 +289,7 @@ extension SupervisionService {
         let at = clock.wall(fromSteady: action.at)
         effects.people.insert(person)
         guard let episode = action.episode else {
-            guard person != canary else { return }
+            guard !isSynthetic(person) else { return }
             // Beside an emergency the person is asked under the name that it would have.
             let asked = action.question.map { names.emergency(of: person, $0.trigger) }
             if let asked, action.asks { watched.noteAsked(asked) }
@@ -317,7 +318,7 @@ extension SupervisionService {
         record.follow(action.kind, at: at)
         records[person] = record
         changes.emergencies[emergency] = record
-        if person != canary {
+        if !isSynthetic(person) {
             note(action, of: record, at)
             if action.kind == .opened || action.kind == .askedAgain, let tried = episode.firstTriedAt {
                 // By the device's clock: it stands first, and whatever follows can be counted from it (SOS-41).
@@ -370,7 +371,7 @@ extension SupervisionService {
             code: names.code(of: id))
         do {
             var letterhead = letterhead
-            if person == canary { letterhead.status = .system }
+            if isSynthetic(person) { letterhead.status = .system }
             let body = try DispatchMessage(facts, under: letterhead).encoded()
             let message = OutboxMessage(id: id, kind: kind, body: body, createdAt: clock.now)
             changes.messages[id] = (person, message)
@@ -411,7 +412,8 @@ extension SupervisionService {
         setAlarm()
         guard !effects.people.isEmpty else { return }
         journal.hurry()
-        metrics.counted(subscribers: subjects.count, openEmergencies: records.values.count { $0.closedAt == nil && $0.person != canary })
+        let open = records.values.count { $0.closedAt == nil && !isSynthetic($0.person) }
+        metrics.counted(subscribers: subjects.count, openEmergencies: open)
     }
 
     private func carryOut(_ effects: Effects) async {
@@ -425,7 +427,7 @@ extension SupervisionService {
             logger.error("a message goes out before it is stored")
         }
         for (person, message, t0) in effects.messages {
-            if message.id.sequence == 0, person != canary { metrics.dispatched(after: .now - t0) }
+            if message.id.sequence == 0, !isSynthetic(person) { metrics.dispatched(after: .now - t0) }
             await dispatcher.send(message, of: person)
         }
         for emergency in effects.stops { await dispatcher.stop(emergency) }

@@ -48,16 +48,11 @@ actor Canary {
         var next = clock.now
         while !Task.isCancelled {
             do {
-                let person = try await person()
-                if await supervision.isListening() {
-                    try await count(await fly(person))
-                } else {
-                    try await count(.missed)
-                }
+                try await count(await attempt())
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
-                logger.warning("a test emergency failed with an error", metadata: ["reason": "\(error.logReason)"])
+                logger.warning("a test emergency could not be counted", metadata: ["reason": "\(error.logReason)"])
             }
             next = max(next + CanaryPlan.period, clock.now)
             try await Task.sleep(until: next, clock: clock)
@@ -70,21 +65,36 @@ actor Canary {
         return (try await store.read { [table] db in try table.counts(db, since: first) }, known?.since)
     }
 
+    /// Missed as well where it cannot be known who flies or who answers: nobody else is called in that one's place.
+    private func attempt() async throws -> CanaryOutcome {
+        do {
+            let person = try await person()
+            return try await supervision.isListening() ? fly(person) : .missed
+        } catch {
+            // A stop says nothing about the chain.
+            try Task.checkCancellation()
+            logger.warning("a test emergency failed with an error", metadata: ["reason": "\(error.logReason)"])
+            return .missed
+        }
+    }
+
     // MARK: Who it is
 
-    /// Made at the first start; what it missed while nobody ran is counted.
+    /// Made known to ingest at the first start; what it missed while nobody ran is counted.
     private func person() async throws -> PersonID {
-        if let known { return known.person }
+        let person = supervision.names.synthetic.person(of: pair.role)
+        if known != nil { return person }
         let now = Timestamp.now
         let stored = try await store.read { [table] db in try table.load(db) }
-        let person: PersonID
         if let stored {
-            person = stored.person
             let missed = CanaryPlan.missed(from: stored.lastAt, to: now).mapValues { CanaryCounts(missed: $0) }
             try await store.write { [table] db in try table.count(db, missed, at: now) }
-        } else {
-            person = try await ingest.ask(AddDevice(person: nil, name: "canary", intervalMs: nil), deadline: .seconds(2)).person
-            try await store.write { [table] db in try table.save(db, person, at: now) }
+        }
+        if stored?.person != person {
+            _ = try await ingest.ask(AddDevice(person: person, name: "canary", intervalMs: nil), deadline: .seconds(2))
+            if let stored { try await takeBack(stored.person, at: now) }
+            let new = CanaryStore.Known(person: person, since: stored?.since ?? now, lastAt: now)
+            try await store.write { [table] db in try table.save(db, new) }
         }
         _ = try await keys.makeKey(for: person)
         pair.keepSecret(person)
@@ -92,9 +102,17 @@ actor Canary {
         let probe = await self.probe()
         // Of a cancelled task it has no port.
         try Task.checkCancellation()
-        await dispatcher.admit(canary: person, probe: probe)
-        known = stored ?? CanaryStore.Known(person: person, since: now, lastAt: now)
+        await dispatcher.admit(probe: probe)
+        known = CanaryStore.Known(person: person, since: stored?.since ?? now, lastAt: now)
         return person
+    }
+
+    /// Earlier releases flew somebody whom ingest had made up, of whom the other dispatcher could come to know, and whom it then supervised as
+    /// anybody: it hears that this one has left.
+    private func takeBack(_ person: PersonID, at now: Timestamp) async throws {
+        let version = SettingsVersion(at: now, by: pair.role, after: .none)
+        pair.tell(.settings(PersonSettings(person: person, version: version, settings: SubscriberSettings(Watched().subscriber))))
+        try await supervision.journal.commit()
     }
 
     // MARK: One flight
@@ -150,7 +168,6 @@ actor Canary {
 
 extension SupervisionService {
     func admit(canary person: PersonID) {
-        canary = person
         // One that was on its way when the last process stopped.
         people[person] = nil
         subjects["\(person)"] = nil

@@ -38,8 +38,9 @@ struct CanaryStore: Sendable {
         return Known(person: person, since: row[1], lastAt: row[2])
     }
 
-    func save(_ db: Database, _ person: PersonID, at now: Timestamp) throws {
-        try db.execute(sql: "INSERT OR REPLACE INTO canary VALUES (1, ?, ?, ?)", arguments: [person, now, now])
+    func save(_ db: Database, _ known: Known) throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO canary VALUES (1, ?, ?, ?)", arguments: [known.person, known.since, known.lastAt])
     }
 
     /// Counts what came of one, and forgets what is too old to be asked for.
@@ -69,22 +70,25 @@ struct CanaryStore: Sendable {
             try db.cachedStatement(sql: query.sql).execute(arguments: [person])
         }
     }
+
+    /// Nor its supervision, of which a snapshot would tell.
+    static func forgetEverything(_ db: Database, of person: PersonID) throws {
+        try forgetEmergencies(db, of: person)
+        try db.execute(sql: "DELETE FROM subscribers WHERE person = ?", arguments: [person])
+    }
 }
 
 extension SOSStore {
     /// What a start needs to know. A test emergency that a crash has cut off is not gone on with: nobody is to be called in earnest.
-    func loadWithoutCanary(_ pair: PairState, _ supervision: SupervisionService) async throws -> Memory {
-        let canary = try await store.read({ try CanaryStore().load($0) })?.person
+    /// Both dispatchers' are forgotten, and the one that an earlier release had been given by ingest.
+    func loadWithoutCanary(_ pair: PairState, _ synthetic: SyntheticPeople) async throws -> Memory {
+        let former = try await store.read({ try CanaryStore().load($0) })?.person
+        let nobody = synthetic.all.union([former].compactMap(\.self))
         // Its open emergency would stand in the way of the next one's, and of everybody's that is stored in one batch with it.
-        if let canary { try await store.write { try CanaryStore.forgetEmergencies($0, of: canary) } }
-        var memory = try load()
-        guard let canary else { return memory }
-        pair.keepSecret(canary)
-        await supervision.admit(canary: canary)
-        memory.subscribers[canary] = nil
-        memory.unreadable[canary] = nil
-        memory.emergencies[canary] = nil
-        memory.outboxes = memory.outboxes.filter { $0.value.person != canary }
-        return memory
+        try await store.write { db in
+            for person in nobody { try CanaryStore.forgetEverything(db, of: person) }
+        }
+        for person in nobody { pair.keepSecret(person) }
+        return try load()
     }
 }

@@ -66,4 +66,21 @@ struct SyntheticPeopleStoryTests {
             #expect(try await count("chunks", in: harness) == 3)
         }
     }
+
+    @Test("a dispatcher names its synthetic subscriber itself, so that both dispatchers know it for nobody; an operator names who is known")
+    func named() async throws {
+        try await IngestHarness.runWithDevice { harness, _ in
+            let request = AddDevice(person: .random(), name: "canary", intervalMs: nil)
+            await #expect(throws: Failure.self) { try await harness.trackme.ask(request, deadline: .seconds(5)) }
+            for _ in 0..<2 {
+                let added = try await harness.sos.ask(request, deadline: .seconds(5))
+                #expect(added.person == request.person)
+            }
+            let person = try #require(request.person)
+            _ = try await harness.sos.ask(
+                RecordEntries(person: person, samples: [.pulse(Timestamp.now.milliseconds, 80)]), deadline: .seconds(5))
+            try await harness.ingest.upkeep.round(now: Timestamp.now + .seconds(3700))
+            #expect(try await count("chunks", in: harness) == 0, "its entries are forgotten")
+        }
+    }
 }

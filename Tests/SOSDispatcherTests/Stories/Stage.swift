@@ -234,7 +234,7 @@ final class TalkingIngest: Sendable {
         StreamSource(families: [.samples, .devices], store: store, render: { $1.body }) { _ in
             SnapshotStream.Reply(epoch: epoch, sequence: 0, facts: [], next: nil)
         }.register(in: &methods)
-        methods.on(AddDevice.self) { _, _ in AddDevice.Reply(person: .random(), device: .random(), token: "") }
+        methods.on(AddDevice.self) { asked, _ in AddDevice.Reply(person: asked.person ?? .random(), device: .random(), token: "") }
         methods.on(RecordEntries.self) { [self] request, _ in
             try await say(request.person, request.samples)
             return Nothing()

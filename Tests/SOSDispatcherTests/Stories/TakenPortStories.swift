@@ -39,7 +39,10 @@ struct TakenPortStories {
                     outcome.withLock { $0 = "\(error)" }
                 }
             }
-            try await eventually("the test emergency waits for the port") { await built.parts.supervision.canary != nil }
+            // Its row is the last that it writes before it waits for the port.
+            try await eventually("the test emergency is about to wait for the port") {
+                try await built.parts.store.store.read { try CanaryStore().load($0)?.person } != nil
+            }
             fails.notify()
             // Sooner than all that are left would be cancelled.
             let ended = try await eventually("all modules end", within: .seconds(7)) { outcome.withLock { $0 } }
