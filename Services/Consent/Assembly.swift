@@ -110,8 +110,8 @@ struct ConsentModule: Sendable {
                 return SharingModule.families.contains { $0.streams.contains(row.stream) } ? try sharing.render(row) : row.body
             }, snapshot: { try await snapshots($0) })
         let questions = ConsentBusRoutes(
-            logIns: logIns, sharing: sharing, erasure: erasure, organisations: organisations, streams: streams,
-            jobs: JobRoutes(opened.store, accounts.jobs.all + [outbox.jobs]), answers: opened.answers)
+            logIns: logIns, sharing: sharing, erasure: erasure, organisations: organisations, cards: cards,
+            streams: streams, jobs: JobRoutes(opened.store, accounts.jobs.all + [outbox.jobs]), answers: opened.answers)
         try await runtime.answer(questions.methods)
 
         server = runtime.server(

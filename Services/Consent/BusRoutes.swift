@@ -9,6 +9,7 @@ struct ConsentBusRoutes: Sendable {
     let sharing: SharingModule
     let erasure: ErasureModule
     let organisations: OrganisationAccounts
+    let cards: EmergencyCardStore
     let streams: StreamSource
     let jobs: JobRoutes
     let answers: StoredAnswers
@@ -19,6 +20,7 @@ struct ConsentBusRoutes: Sendable {
         sharing.register(in: &methods)
         erasure.register(in: &methods)
         organisations.register(in: &methods)
+        cards.register(in: &methods)
         streams.register(in: &methods)
         jobs.register(in: &methods)
         return methods

@@ -119,6 +119,8 @@ struct SOSModule: Sendable {
             on: runtime, supervision: supervision, dispatcher: dispatcher, pair: pairState, keys: keys, participants: participants,
             positions: memory.positions, latest: ingest.latest)
         supervision.events.add(PlaceReading(supervision: supervision, ingest: ingest))
+        let cards = CardReading(supervision: supervision, consent: try await runtime.client(of: .consent), logger: logger)
+        supervision.events.add(cards)
         await supervision.restore(memory)
         await dispatcher.restore(memory.outboxes, drills: try await database.read { try drills.table.open($0) })
         let fitting = PersonalFitting(supervision: supervision, ingest: ingest, rules: settings.personal, logger: logger)
@@ -182,6 +184,7 @@ struct SOSModule: Sendable {
                 Background(Follower.accounts(on: runtime, store: database, tokens: tokens, erasures: erasures).run),
                 Background(erasures.run),
                 Background(reminders.run),
+                Background(cards.run),
                 dispatcher,
             ] + people.services + [
                 ClosedLast { await supervision.stop() },

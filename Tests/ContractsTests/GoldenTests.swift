@@ -49,6 +49,9 @@ struct GoldenTests {
     func subscribers() throws {
         #expect(try Golden.roundTrip(SubscriptionState.self, "subscription-changed.v1.json").subscribed)
         #expect(try Golden.roundTrip(EmergencyCardState.self, "emergency-card-changed.v1.json").card?.birthYear == 1940)
+        _ = try Golden.roundTrip(RequestEnvelope<ReadEmergencyCards>.self, "read-emergency-cards.v1.json")
+        let cards = try Golden.roundTrip(ReplyEnvelope<ReadEmergencyCards.Reply>.self, "read-emergency-cards.reply.v1.json")
+        #expect(cards.ok?.cards.first?.card?.name == "Anna Bianchi")
         _ = try Golden.roundTrip(RequestEnvelope<ReadAbilities>.self, "read-abilities.v1.json")
         let abilities = try Golden.roundTrip(ReplyEnvelope<ReadAbilities.Reply>.self, "read-abilities.reply.v1.json")
         #expect(abilities.ok?.devices.map(\.intervalMs) == [1000, nil])

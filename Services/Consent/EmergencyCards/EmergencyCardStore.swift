@@ -127,6 +127,20 @@ struct EmergencyCardStore: Sendable {
         }
     }
 
+    func register(in methods: inout Methods) {
+        methods.on(ReadEmergencyCards.self) { request, _ in
+            guard request.people.count <= ReadEmergencyCards.mostPeople else { throw Failure(.invalid, "at most 100 people") }
+            return ReadEmergencyCards.Reply(cards: try await cards(of: request.people))
+        }
+    }
+
+    /// Of people who are not subscribed nothing is told, whoever asks.
+    func cards(of people: [PersonID]) async throws -> [EmergencyCardState] {
+        try await store.read { [table] db in
+            try people.compactMap { person in try table.isSubscribed(db, person) ? card(db, of: person) : nil }
+        }
+    }
+
     /// Nil for who has no account, or is leaving it.
     private func card(_ db: Database, of person: PersonID) throws -> EmergencyCardState? {
         guard let row = try repository.table.find(db, person: person), row.state != .closing else { return nil }

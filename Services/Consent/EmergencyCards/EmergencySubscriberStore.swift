@@ -57,6 +57,10 @@ struct EmergencySubscriberStore: Sendable {
         try states(db, "subscribed = 1 AND person > ? ORDER BY person LIMIT ?", [after, limit])
     }
 
+    func isSubscribed(_ db: Database, _ person: PersonID) throws -> Bool {
+        try !states(db, "subscribed = 1 AND person = ?", [person]).isEmpty
+    }
+
     /// It is said; of who has left nothing is kept.
     func settle(_ db: Database, _ state: SubscriptionState) throws {
         try db.execute(

@@ -222,6 +222,13 @@ extension Supervision {
         if state.stage == .suspended { state.stage = .monitoring }
     }
 
+    /// What the person's devices declare has become known after supervision had begun without it: the first signal may take so long.
+    mutating func declared(_ interval: Duration, at time: Timestamp) -> [SupervisionAction] {
+        let due = timePassed(to: time)
+        if let joining = state.joiningDue { state.joiningDue = max(joining, state.now + rules.silenceLimit(interval: interval)) }
+        return due
+    }
+
     /// As if nothing had ever been measured, asked or answered; but a fall that is asked about ends by an answer alone (SOS-36).
     mutating func forgetEverything() {
         state.sources = [:]

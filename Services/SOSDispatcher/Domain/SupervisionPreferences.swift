@@ -44,12 +44,17 @@ extension Subscriber {
     mutating func know(_ new: EmergencyCard?, whileRunning isRunning: Bool) {
         guard new != nil || !isRunning else { return }
         card = new
-        card?.medicalNotes = preferences?.toldNotes
+        adoptToldNotes()
     }
 
     mutating func prefer(_ chosen: SupervisionPreferences) {
         preferences = chosen
-        card?.medicalNotes = chosen.toldNotes
+        adoptToldNotes()
+    }
+
+    /// The card's notes are those that may be told now, wherever the choice was made.
+    mutating func adoptToldNotes() {
+        card?.medicalNotes = preferences?.toldNotes
     }
 
     /// In what the person reads; Italian is where the suite is at home.

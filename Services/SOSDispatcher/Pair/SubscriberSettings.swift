@@ -30,6 +30,7 @@ struct SubscriberSettings: Hashable, Codable, Sendable {
         var applied = rest
         (applied.supervision, applied.places, applied.course) = (subscriber.supervision, subscriber.places, subscriber.course)
         (applied.card, applied.placeTold) = (subscriber.card, subscriber.placeTold)
+        applied.adoptToldNotes()
         return applied
     }
 }

@@ -18,6 +18,9 @@ extension SupervisionService {
             sequences[emergency] = known.outbox.nextSequence
         }
         people = memory.subscribers
+        // Earlier releases left the notes in the card as they were when the other dispatcher was told of a choice.
+        for person in memory.subscribers.keys { people[person]?.subscriber.adoptToldNotes() }
+        missingCards.note(withoutCard(among: Set(people.keys)))
         untold = Set(memory.unreadable.keys)
         var known = memory.pair
         // Their settings are not known here any more: the other side's are newer, whatever their version.
@@ -94,7 +97,7 @@ extension SupervisionService {
 
     /// One gapless stretch of the other side's stream; everything that follows is noted in the journal with how far it was heard.
     /// - Parameter further: what other subjects write because of it, in the same transaction.
-    /// - Returns: people who are subscribed here by it, and were not before.
+    /// - Returns: people who are subscribed here by it and were not before, or whose supervision has begun anew.
     func hear(
         _ facts: [PairFact], _ next: [StreamPosition], further: [SealedBatchStore.FurtherWrite] = []
     ) async -> [PersonID] {
@@ -124,8 +127,10 @@ extension SupervisionService {
         for fact in facts {
             switch fact {
             case .settings(let settings):
-                let isNew = !isSubscribed(settings.person)
-                if take(settings, &effects), isNew, isSubscribed(settings.person) { newcomers.append(settings.person) }
+                let person = settings.person
+                let (isNew, joins) = (!isSubscribed(person), people[person]?.subscriber.supervision.joins)
+                guard take(settings, &effects), isSubscribed(person) else { continue }
+                if isNew || people[person]?.subscriber.supervision.joins != joins { newcomers.append(person) }
             case .opened(let opened): take(opened, &effects)
             case .note, .answered, .attempted, .acknowledged, .contact, .erased: break
             }
@@ -209,6 +214,7 @@ extension SupervisionService {
         }
         var effects = Effects()
         people[person] = watched
+        if watched.subscriber.card == nil { missingCards.note([person]) }
         untold.remove(person)
         change(person, &effects) { machine in
             machine.listeningAgain(at: clock.now)

@@ -52,10 +52,7 @@ struct Enrolment: Sendable {
         let interval = try? await store.longestInterval(of: person)
         try await supervision.subscribe(
             person, own: own ?? (isNew ? [:] : known?.own ?? [:]), interval: interval, further: further, amend: amend)
-        if (try? await store.isMonitoringPaused(person)) == true {
-            await supervision.monitoring(MonitoringState(person: person, paused: true))
-        }
-        await supervision.devicesChanged(of: [person])
+        await supervision.readDevices(of: person)
         guard isNew else { return }
         joined()
         // Nobody waits for this: until it comes, the person's position is unknown, and a call says so.

@@ -89,7 +89,7 @@ extension SupervisionService {
     // MARK: What others know
 
     /// One gapless stretch of consent's cards. Who is not in a snapshot keeps what is known: rescue fails open, and the card ends with
-    /// the subscription.
+    /// the subscription. Of who is not known here nothing is kept: should they become so, consent is asked (`CardReading`).
     func know(_ cards: [EmergencyCardState], _ next: [StreamPosition]) async {
         var effects = Effects()
         for state in cards {
@@ -102,6 +102,20 @@ extension SupervisionService {
         }
         for position in next { changes.positions[position.stream] = position }
         await settle(effects)
+    }
+
+    /// Those of these people who are known here without a card.
+    func withoutCard(among asked: Set<PersonID>) -> Set<PersonID> {
+        asked.filter { person in
+            guard person != canary, let watched = people[person] else { return false }
+            return watched.subscriber.card == nil
+        }
+    }
+
+    /// As consent has answered. A card that its stream has brought meanwhile stays: it may be newer.
+    func fill(_ cards: [EmergencyCardState]) async {
+        let missing = withoutCard(among: Set(cards.map(\.person)))
+        await know(cards.filter { missing.contains($0.person) }, [])
     }
 
     /// Bounds fitted to the person's history; nothing changes for who has left or wants none meanwhile.

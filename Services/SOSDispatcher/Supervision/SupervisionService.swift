@@ -29,6 +29,8 @@ actor SupervisionService {
     let beganAt: Timestamp
     /// Where what happened is told to those who show and send it.
     nonisolated let events: SupervisionEventBus
+    /// Who has become known without an emergency card (`CardReading`).
+    nonisolated let missingCards = MissingCards()
     private let metrics: SOSMetrics
     private let logger: Logger
     private let decoder = JSONDecoder()
@@ -257,6 +259,7 @@ extension SupervisionService {
         if machine.state.subscribed != wasSubscribed, !isSynthetic(person) {
             changes.subscriptions.append(SubscriptionState(person: person, subscribed: machine.state.subscribed))
             effects.people.insert(person)
+            if machine.state.subscribed, watched.subscriber.card == nil { missingCards.note([person]) }
         }
         watched.subscriber.supervision = machine.state
         if let upload, machine.state.subscribed { watched.subscriber.note(upload, watches: machine.thresholds.watches) }
@@ -708,6 +711,24 @@ extension SupervisionService {
             guard let isCharging = try? await store.isCharging(person) else { continue }
             await charging(person, isCharging)
         }
+    }
+
+    /// What ingest had said of the person's devices before anybody here supervised them: it is not said again.
+    func readDevices(of person: PersonID) async {
+        if (try? await store.isMonitoringPaused(person)) == true {
+            await monitoring(MonitoringState(person: person, paused: true))
+        }
+        await devicesChanged(of: [person])
+    }
+
+    /// As `readDevices`, for one whom the other dispatcher was told to supervise: it does not say what interval their devices declared.
+    func began(elsewhere person: PersonID) async {
+        if let interval = try? await store.longestInterval(of: person) {
+            var effects = Effects()
+            change(person, &effects) { $0.declared(interval, at: clock.now) }
+            await settle(effects)
+        }
+        await readDevices(of: person)
     }
 
     func charging(_ person: PersonID, _ isCharging: Bool) async {

@@ -4,7 +4,7 @@ package enum Questions {
     /// What is not in this list nobody of the suite may ask.
     package static let all: [any BusRequest.Type] = [
         AddDevice.self, RevokeDevice.self, ReadLatest.self, RecordEntries.self, ReadSamples.self, ReadSampleRanges.self,
-        ReadAbilities.self, ReadHistory.self,
+        ReadAbilities.self, ReadHistory.self, ReadEmergencyCards.self,
         OpenRequest.self, ReadRequest.self, EndRequest.self,
         MakeFirstMember.self, ChangeMemberAddress.self, CloseOrganisation.self,
         ListOrganisations.self, ShowOrganisation.self, ReopenThirdParties.self, JudgeOrganisation.self,

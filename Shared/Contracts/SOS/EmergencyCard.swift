@@ -26,6 +26,32 @@ package struct EmergencyCardState: Hashable, Codable, Sendable {
     }
 }
 
+/// The cards of these people, for a dispatcher that learns of a subscription only after it has heard the card on the stream. Personal.
+package struct ReadEmergencyCards: BusRequest {
+    package static let method = "read-emergency-cards"
+    package static let owner = Peer.consent
+    package static let clients: Set<Peer> = [.sosDispatcher, .sosDeputy]
+    package static let mutates = false
+    /// Their cards are far below 1 MiB.
+    package static let mostPeople = 100
+
+    /// At most 100.
+    package var people: [PersonID]
+
+    package init(people: [PersonID]) {
+        self.people = people
+    }
+
+    package struct Reply: Codable, Sendable {
+        /// Of whom consent knows as subscribed, as the stream says them; who has no account, or cannot be read, is absent.
+        package var cards: [EmergencyCardState]
+
+        package init(cards: [EmergencyCardState]) {
+            self.cards = cards
+        }
+    }
+}
+
 /// The part of a profile that a call for help carries (SOS-16, SOS-20).
 package struct EmergencyCard: Hashable, Codable, Sendable {
     /// Name and surname.

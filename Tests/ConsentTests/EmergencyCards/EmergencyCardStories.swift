@@ -60,6 +60,7 @@ struct EmergencyCardStories {
             try await cards.cards.publishDue()
             #expect(try await cards.rows().isEmpty, "of who is not subscribed nothing is said")
             #expect(try await cards.snapshot().isEmpty)
+            #expect(try await cards.cards.cards(of: [person]).isEmpty, "whoever asks")
 
             try await cards.hear(person, true)
             let known = try harness.parts.repository.vault.profile(try #require(try await harness.row(person)))
@@ -72,6 +73,9 @@ struct EmergencyCardStories {
                 #expect(Data(row.body).range(of: Data(known.surname.utf8)) == nil, "the row is sealed")
             }
             #expect(try await cards.snapshot().count == 1)
+            #expect(
+                try await cards.cards.cards(of: [.random(), person]) == [EmergencyCardState(person: person, card: card)],
+                "a dispatcher that knew of the subscription too late asks for it")
 
             let changed = try await harness.request(
                 "PATCH", "/consent/v1/profile", token: person.description, json: ["address": "Via Nuova 5"])
@@ -85,6 +89,7 @@ struct EmergencyCardStories {
             let after = try harness.parts.repository.vault.profile(try #require(try await harness.row(person)))
             #expect(after.automatedSOS.status == .left)
             #expect(try await cards.snapshot().isEmpty)
+            #expect(try await cards.cards.cards(of: [person]).isEmpty)
             #expect(try await harness.count("emergency_subscribers") == 0)
             let consents = try await harness.opened.store.read { [repository = harness.parts.repository] db in
                 let row = try repository.requirePerson(db, person)

@@ -48,6 +48,11 @@ final class SimulatedSuite {
         if flaw == .waitsForTheDisk { time.endlessSleep = SupervisionService.storeTimeout.wholeMilliseconds }
         network.fate = { [unowned self] in fate(from: $0, to: $1) }
         network.played[.ingest] = { [unowned self] question, _, reply in answerAtIngest(question, reply) }
+        network.played[.consent] = { question, _, reply in
+            // Nobody here has an account; whatever else it is asked, consent is silent.
+            guard question.method == ReadEmergencyCards.method else { return }
+            reply(.success(Array(#"{"cards":[]}"#.utf8)))
+        }
         network.played[.notifier] = { _, _, reply in reply(.success(Array("{}".utf8))) }
         time.afterEach = { [unowned self] in
             network.collect()

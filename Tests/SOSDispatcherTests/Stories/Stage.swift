@@ -127,6 +127,13 @@ final class Stage: Sendable {
         return notifier
     }
 
+    /// Consent, as far as emergency cards go.
+    func consent() async throws -> TalkingConsent {
+        let consent = try await TalkingConsent(runtime(.consent), folder)
+        harness.atEnd { await consent.close() }
+        return consent
+    }
+
     /// A further peer, with a folder of its own for its store.
     func runtime(_ peer: Peer) throws -> Runtime {
         try harness.runtime(peer, under: [:])
