@@ -37,12 +37,12 @@ struct NotifierModule: Sendable {
     let server: HTTPServer
     let services: [any Service]
 
-    init(_ settings: Settings, on runtime: Runtime) async throws {
+    init(_ settings: Settings, on runtime: Runtime, clock: DeliveryClock = DeliveryClock()) async throws {
         let opened = try await OpenedStore(on: runtime, applicationID: Migrations.applicationID, migrations: Migrations.all)
         let stream = StreamFamily.deliveries.streams[0]
         let facts = FactStream(stream: stream, epoch: opened.epoch, relay: try await opened.relay(of: .deliveries))
         let envelopes = try Envelopes(keys: opened.keys, runtime: runtime)
-        let store = MessageRepository(opened.store, envelopes: envelopes, facts: facts)
+        let store = MessageRepository(opened.store, envelopes: envelopes, facts: facts, clock: clock)
         let people = PersonRepository(opened.store, envelopes: envelopes)
         let checker = try TokenChecker(store: opened.store, issuer: runtime.settings.publicOrigin)
         let metrics = NotifierMetrics()

@@ -108,6 +108,30 @@ struct DeliveryStore: Sendable {
         }
     }
 
+    private static let isStray = """
+        settled = 0 AND state = 'queued' AND begun_at IS NULL
+        AND next_at > CASE WHEN urgent = 1 OR attempts > 0 THEN ? ELSE ? END
+        """
+
+    /// From when on an attempt lies further ahead than any pause leads; a second more, since two looks at a clock may differ.
+    private static func strayFrom(_ now: Timestamp, _ pace: Pace) -> (usual: Timestamp, first: Timestamp) {
+        let usual = now + pace.longestPause + .seconds(1)
+        return (usual, max(usual, now + Pace.rateLimit + .seconds(1)))
+    }
+
+    /// Whether `hasten` has anything to do.
+    func hasStray(_ db: Database, at now: Timestamp, _ pace: Pace) throws -> Bool {
+        let from = Self.strayFrom(now, pace)
+        return try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM deliveries WHERE \(Self.isStray))", arguments: [from.usual, from.first]) ?? false
+    }
+
+    func hasten(_ db: Database, at now: Timestamp, _ pace: Pace) throws {
+        let from = Self.strayFrom(now, pace)
+        try db.execute(
+            sql: "UPDATE deliveries SET next_at = ? WHERE \(Self.isStray)", arguments: [now, from.usual, from.first])
+    }
+
     /// For gauges: how many wait on each channel and since when the longest.
     func waiting(_ db: Database) throws -> [(channel: Channel, count: Int, oldest: Timestamp)] {
         try Row.fetchAll(

@@ -68,7 +68,7 @@ actor DeliveryWorker: Service {
         let room = 2 * terms.parallel - attempts.count
         let roomForOthers = min(room, terms.parallel - others)
         guard !order.isEmpty, room > 0 else { return .whenWoken }
-        let now = Timestamp.now
+        let now = store.clock.now
         guard let due = try await store.nextDue(on: channel, urgentOnly: roomForOthers <= 0) else { return .whenWoken }
         guard due <= now else { return .after(due - now) }
         let claims = try await store.claim(channel, order: order, limit: room, others: roomForOthers, perHour: terms.perHour, at: now)
@@ -96,15 +96,15 @@ actor DeliveryWorker: Service {
         let jitter = Double.random(in: 0...1)
         while true {
             do {
-                let now = Timestamp.now
+                let now = store.clock.now
                 let ordinal = claim.delivery.attempts
-                let known = try await store.change(claim.id, at: now) { delivery in
+                let known = try await store.change(claim.id, at: .now) { delivery in
                     // A receipt may have overtaken the answer.
                     guard delivery.attempts == ordinal, delivery.begunAt != nil else { return false }
                     delivery.end(outcome, order: order, pace: pace, jitter: jitter, at: now)
                     return true
                 }
-                if let known { note(known, claim, at: now) }
+                if let known { note(known, claim, at: .now) }
                 return
             } catch {
                 // What came of it must not be forgotten; until it is stored, a restart would take it for unknown.

@@ -13,6 +13,9 @@ final class Upkeep: Sendable {
     /// Rounds between removals of what is old.
     private static let roundsPerExpiry = 3600
 
+    /// What was over already when the process began waits for so long: the clock of a machine that has just started may not be right yet.
+    private static let settlingIn = Duration.seconds(60)
+
     private let store: MessageRepository
     private let pace: Pace
     private let keep: Duration
@@ -21,6 +24,7 @@ final class Upkeep: Sendable {
     private let metrics: NotifierMetrics
     private let logger: Logger
     private let stuck = Mutex<[Channel: Int]>([:])
+    private let overdueAtStart = Mutex<Set<DeliveryID>>([])
 
     /// - Parameter configured: channels that have a provider.
     init(
@@ -34,13 +38,15 @@ final class Upkeep: Sendable {
     /// Before the workers start: attempts that were under way when the service ended are treated as unknown.
     func recover() async throws {
         let pace = pace
-        let now = Timestamp.now
+        let now = store.clock.now
         for id in try await store.neglected(at: now, afterStart: true) {
-            try await store.change(id, at: now) { delivery in
+            try await store.change(id, at: .now) { delivery in
                 delivery.interrupted(pace: pace, at: now)
                 return true
             }
         }
+        let overdue = Set(try await store.neglected(at: now, afterStart: false, limit: .max))
+        overdueAtStart.withLock { $0 = overdue }
     }
 
     /// What waits for a channel that nobody configured, one phrase each; empty where nothing does.
@@ -56,9 +62,12 @@ final class Upkeep: Sendable {
         while true {
             do {
                 try await settleOverdue()
-                if round.isMultiple(of: Upkeep.roundsPerMeasure) { try await measure() }
+                if round.isMultiple(of: Upkeep.roundsPerMeasure) {
+                    try await store.hasten(pace)
+                    try await measure()
+                }
                 if round.isMultiple(of: Upkeep.roundsPerExpiry) {
-                    let now = Timestamp.now
+                    let now = store.clock.now
                     try await store.expire(messagesBefore: now - keep, inboxBefore: now - keepInbox)
                 }
             } catch {
@@ -71,9 +80,11 @@ final class Upkeep: Sendable {
     }
 
     private func settleOverdue() async throws {
-        let now = Timestamp.now
-        for id in try await store.neglected(at: now, afterStart: false) {
-            let delivery = try await store.change(id, at: now) { $0.expire(at: now) }
+        let now = store.clock.now
+        if store.clock.uptime >= Upkeep.settlingIn { overdueAtStart.withLock { $0 = [] } }
+        let spared = overdueAtStart.withLock { $0 }
+        for id in try await store.neglected(at: now, afterStart: false, limit: 500 + spared.count) where !spared.contains(id) {
+            let delivery = try await store.change(id, at: .now) { $0.expire(at: now) }
             if let delivery, delivery.isSettled { metrics.settled(id.channel, delivery) }
         }
     }

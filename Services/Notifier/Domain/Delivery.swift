@@ -4,12 +4,18 @@ import Contracts
 
 /// How the pauses between attempts grow, and how long receipts are waited for.
 struct Pace: Hashable, Sendable {
+    /// In which the messages to one address are counted: how long the first attempt of one that is not urgent may have to wait.
+    static let rateLimit = Duration.seconds(3600)
+
     /// After failed rounds of attempts.
     var backoff: Backoff
     /// After an attempt of which nobody knows what came of it: time for a receipt to come.
     var unknown: Duration
     /// How long after it was taken a receipt may still come.
     var receipt: Duration
+
+    /// No attempt is put off for longer, but for the rate limit.
+    var longestPause: Duration { max(backoff.last, unknown) }
 }
 
 /// The machine of one delivery. Every attempt is begun, and stored as begun, before it is made: one that is found begun after a

@@ -24,13 +24,15 @@ struct MessageRepository: Sendable {
     let store: Store
     let envelopes: Envelopes
     let facts: FactStream
+    /// When attempts are due and what is too late.
+    let clock: DeliveryClock
     private let messages = MessageStore()
     private let deliveries = DeliveryStore()
     private let inbox = InboxStore()
     private let channels = ChannelStore()
 
-    init(_ store: Store, envelopes: Envelopes, facts: FactStream) {
-        (self.store, self.envelopes, self.facts) = (store, envelopes, facts)
+    init(_ store: Store, envelopes: Envelopes, facts: FactStream, clock: DeliveryClock) {
+        (self.store, self.envelopes, self.facts, self.clock) = (store, envelopes, facts, clock)
     }
 
     // MARK: Taking messages
@@ -109,7 +111,7 @@ struct MessageRepository: Sendable {
 
     private func first(_ planned: PlannedDelivery, at now: Timestamp, notAfter: Timestamp) -> Delivery {
         if let reason = planned.reason { return .settled(.failed, reason: reason, at: now) }
-        return planned.channel == .inbox ? .settled(.delivered, at: now) : Delivery(nextAt: now, notAfter: notAfter)
+        return planned.channel == .inbox ? .settled(.delivered, at: now) : Delivery(nextAt: clock.now, notAfter: notAfter)
     }
 
     /// How far a message is; nil where that peer sent none of this id.
@@ -162,7 +164,7 @@ struct MessageRepository: Sendable {
     private func rateLimitEnd(
         _ db: Database, _ recipient: Data, _ channel: Channel, _ perHour: Int, at now: Timestamp
     ) throws -> Timestamp? {
-        let hour = Duration.seconds(3600)
+        let hour = Pace.rateLimit
         let begun = try deliveries.begun(db, for: recipient, on: channel, since: now - hour)
         guard begun.count >= perHour, let oldest = begun.oldest else { return nil }
         return oldest + hour
@@ -188,6 +190,13 @@ struct MessageRepository: Sendable {
         try await store.read { db in
             try (afterStart ? deliveries.interrupted(db) : deliveries.overdue(db, at: now, limit: limit)).map(\.id)
         }
+    }
+
+    /// Attempts that were put off for longer than anything is, by a clock that was ahead and is right again, are due now.
+    func hasten(_ pace: Pace) async throws {
+        let now = clock.now
+        let hasStray = try await store.read { try deliveries.hasStray($0, at: now, pace) }
+        if hasStray { try await store.write { try deliveries.hasten($0, at: now, pace) } }
     }
 
     func waiting() async throws -> [(channel: Channel, count: Int, oldest: Timestamp)] {

@@ -18,10 +18,10 @@ struct ReceiptService: Sendable {
     func take(
         _ receipt: Delivery.Receipt, of message: MessageID, on channel: Channel, attempt: Int?, from provider: String
     ) async throws -> Bool {
-        let now = Timestamp.now
+        let now = store.clock.now
         let order = orders[channel] ?? []
         let pace = pace
-        let delivery = try await store.change(DeliveryID(message, channel), at: now) { delivery in
+        let delivery = try await store.change(DeliveryID(message, channel), at: .now) { delivery in
             delivery.receive(receipt, attempt: attempt ?? delivery.attempts, order: order, pace: pace, at: now)
         }
         guard let delivery else { return false }
