@@ -42,7 +42,7 @@ struct IngestModule: Sendable {
     var keys: PersonKeys { opened.keys }
 
     /// Streams and requests are served when this returns; HTTP opens when `services` run.
-    init(_ settings: IngestSettings, on runtime: Runtime) async throws {
+    init(_ settings: IngestSettings, on runtime: Runtime, clockWatch: ClockWatch = ClockWatch()) async throws {
         opened = try await OpenedStore(on: runtime, applicationID: IngestSchema.applicationID, migrations: IngestSchema.migrations)
         let (store, answers, epoch) = (opened.store, opened.answers, opened.epoch)
         let (chunks, highestChunk) = try await store.read { db in
@@ -63,7 +63,7 @@ struct IngestModule: Sendable {
         let arrivals = ArrivalEventStore(people: shared, epoch: epoch, relay: try await opened.relay(of: .arrivals))
         let uploads = Uploads(
             settings: settings, store: store, vault: vault, memory: memory, relay: sampleRelay, epoch: epoch, arrivalEvents: arrivals,
-            digests: try runtime.key("digests"), registry: registry, logger: runtime.logger)
+            digests: try runtime.key("digests"), registry: registry, clockWatch: clockWatch, logger: runtime.logger)
         let readings = Readings(store: store, vault: vault, registry: registry, undeclaredInterval: settings.undeclaredInterval)
         let samples = SampleEventStore(vault: vault, logger: runtime.logger)
         let streams = StreamSource(
@@ -95,7 +95,7 @@ struct IngestModule: Sendable {
             .init(title: "TrackMe ingest", version: "1.0.0", summary: "Entries from devices, and back to their people.", prefix: "ingest"),
             routes: routes, store: store, tokens: deviceModule.tokens,
             remarks: { [damage = vault.damage] in
-                damage.count == 0 ? [] : ["\(damage.count) chunks of entries are damaged and are skipped"]
+                (damage.count == 0 ? [] : ["\(damage.count) chunks of entries are damaged and are skipped"]) + clockWatch.remarks
             }, authenticate: deviceModule.authenticate, recognise: deviceModule.authenticate,
             isEnded: { ($0.context as? KnownDevice)?.isEnded ?? false })
         upkeep = Upkeep(
@@ -105,6 +105,7 @@ struct IngestModule: Sendable {
             Background { [upkeep] in try await upkeep.run() },
             Background(Scrub(store: store, vault: vault).run),
             Background(ownData.service.run),
+            Background { [logger = runtime.logger] in try await clockWatch.run(logger) },
             Background(granted.follower.run),
             Background { [alerts] in try await alerts.run() },
         ]

@@ -38,7 +38,10 @@ struct DocumentTests {
             #expect(expression.contains("up{job") || !asked.isEmpty, "\(expression) asks for nothing of ours")
             for figure in asked { #expect(labels.contains(figure), "\(figure) is no figure of the suite") }
         }
-        for alarm in ["SOSDispatcherDown", "SOSCanaryMissed", "SOSCanaryLate", "SOSCanarySilent", "SOSConsumerLag", "SOSOutboxAge"] {
+        for alarm in [
+            "SOSDispatcherDown", "SOSCanaryMissed", "SOSCanaryLate", "SOSCanarySilent", "SOSConsumerLag", "SOSOutboxAge",
+            "IngestClockWrong",
+        ] {
             let rule = rules.matches(of: "- alert: \(alarm)\n(?: {8}.*\n)+").first?[0]
             #expect(rule?.contains("severity: critical") == true, "\(alarm) is not critical, or not there")
         }

@@ -53,12 +53,13 @@ final class Uploads: Sendable {
     private let uploadStore: UploadRepository
     private let fastPath: FastPath
     private let meters = UploadMeters()
+    private let clockWatch: ClockWatch
 
     init(
         settings: IngestSettings, store: Store, vault: ChunkVault, memory: SeriesMemory, relay: EventRelay, epoch: String,
-        arrivalEvents: ArrivalEventStore, digests: SymmetricKey, registry: DeviceRegistry, logger: Logger
+        arrivalEvents: ArrivalEventStore, digests: SymmetricKey, registry: DeviceRegistry, clockWatch: ClockWatch, logger: Logger
     ) {
-        self.arrivalEvents = arrivalEvents
+        (self.arrivalEvents, self.clockWatch) = (arrivalEvents, clockWatch)
         (self.settings, self.store, self.vault, self.relay) = (settings, store, vault, relay)
         (self.epoch, self.digests, self.registry, self.logger) = (epoch, digests, registry, logger)
         uploadStore = UploadRepository(vault: vault, memory: memory, arrivals: arrivalEvents)
@@ -94,6 +95,7 @@ final class Uploads: Sendable {
     }
 
     private func received(_ scanned: ScannedUpload, _ bytes: UnsafeRawBufferPointer, _ origin: UploadOrigin) -> ReceivedUpload {
+        clockWatch.note(scanned, from: origin.device, receivedAt: origin.receivedAt)
         var upload = ReceivedUpload(scanned: scanned)
         let admission = origin.device.admission
         // While monitoring is paused nothing is kept in any form.

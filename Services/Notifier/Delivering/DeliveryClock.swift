@@ -1,6 +1,7 @@
 // What is due and what is too late: told by a clock that a leap of the wall clock does not lead astray.
 
 import Contracts
+import ServiceKit
 
 /// The wall clock, but never ahead of the time that has passed since the process began. A wall clock that leaps ahead, for six seconds
 /// or for good, gives up no message and puts off no attempt; one that is set back is followed.

@@ -26,7 +26,7 @@ final class IngestHarness: Sendable {
     let notifier = Mailbox()
     private let harness: Harness
 
-    private init(_ folder: URL, _ environment: [String: String]) async throws {
+    private init(_ folder: URL, _ environment: [String: String], _ clockWatch: ClockWatch) async throws {
         let usual = [
             "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_ING_PAIRING_OFFERS_PER_H": "10000", "TRACKME_ING_PAIRING_TRIES_PER_H": "10000",
             // Stories measure whenever they like; how far a device's token reads has a story of its own.
@@ -40,7 +40,7 @@ final class IngestHarness: Sendable {
         try await others[2].answer(notifier.methods)
         consent = try await TalkingConsent(harness.runtime(.consent), folder: folder)
         var reader = harness.reader
-        ingest = try await IngestModule(IngestSettings(&reader), on: own)
+        ingest = try await IngestModule(IngestSettings(&reader), on: own, clockWatch: clockWatch)
         self.harness = harness
         trackme = try await others[0].client(of: .ingest)
         sos = try await others[1].client(of: .ingest)
@@ -68,9 +68,10 @@ final class IngestHarness: Sendable {
 
     /// Runs `body` with ingest up in the folder.
     static func run<Value>(
-        in folder: URL, environment: [String: String] = [:], _ body: (IngestHarness) async throws -> Value
+        in folder: URL, environment: [String: String] = [:], clockWatch: ClockWatch = ClockWatch(),
+        _ body: (IngestHarness) async throws -> Value
     ) async throws -> Value {
-        try await withHarness(IngestHarness(folder, environment), body) { await $0.stop() }
+        try await withHarness(IngestHarness(folder, environment, clockWatch), body) { await $0.stop() }
     }
 
     /// As `run(in:)`, in a folder of its own.

@@ -1,6 +1,7 @@
 // Messages of an emergency while the wall clock leaps: none is given up for it, and none waits for a time that never comes.
 
 import Contracts
+import ServiceKit
 import Synchronization
 import TestKit
 import Testing
