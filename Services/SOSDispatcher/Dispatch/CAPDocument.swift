@@ -152,9 +152,13 @@ enum CAPDocument {
             $0.split(separator: ",", omittingEmptySubsequences: false)
         }
         guard let last = referred.last, last.count == 3, let identifier = reader.values["identifier"] else { return nil }
-        return Acknowledgement(
-            messageId: String(last[1]), result: result, ackId: identifier,
-            reason: reader.values["note"].map { String($0.prefix(Acknowledgement.longestReason)) })
+        return Acknowledgement(messageId: String(last[1]), result: result, ackId: identifier, reason: reader.values["note"])
+    }
+
+    /// As of `AcknowledgementBody`.
+    static func acknowledgementFault(in bytes: [UInt8]) -> String? {
+        if let given = anyAcknowledgement(bytes) { return given.faultsInWords }
+        return bytes.firstRange(of: namespace.utf8) == nil ? nil : "not CAP of the msgType Ack or Error with identifier and references"
     }
 
     /// The leaves right under `alert`.

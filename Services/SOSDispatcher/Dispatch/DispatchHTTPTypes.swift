@@ -14,7 +14,9 @@ extension AcknowledgementBody: Documented {
                     .required(
                         "ackId", .string(length: 1...Acknowledgement.longestAckID, pattern: "^[!-~]+$"),
                         "The integrator's own name for this acknowledgement."),
-                    .optional("reason", .string(length: 1...Acknowledgement.longestReason), "Required where it is rejected.")
+                    .optional(
+                        "reason", .string(),
+                        "Required where it is rejected. What is longer than \(Acknowledgement.longestReason) characters is cut off.")
                 ).named("Acknowledgement"))
         ).named("AcknowledgementBody")
     }

@@ -14,7 +14,7 @@ enum Delivery: Hashable, Sendable {
     case delivered(status: Int)
     /// The notifier has taken the text.
     case texted
-    /// There was an acknowledgement that nobody has to believe, and why.
+    /// There was an acknowledgement that nobody has to believe or can read, and why.
     case ignored(status: Int, why: String)
     /// Known at once not to have been taken: refused connection, TLS or name failure, an answer of 3xx to 5xx.
     case failed(String)
@@ -45,7 +45,7 @@ enum Delivery: Hashable, Sendable {
         case .answered(let acknowledgement): acknowledgement.result.rawValue
         case .delivered(let status): "delivered with status \(status), not acknowledged"
         case .texted: "handed to the notifier"
-        case .ignored(let status, let why): "status \(status), acknowledgement ignored: \(why)"
+        case .ignored(let status, let why): "status \(status), answer ignored: \(why)"
         case .failed(let why), .unanswered(let why): "failed: \(why)"
         }
     }
@@ -156,6 +156,9 @@ struct Integrator: Sendable {
 
     private func judge(_ response: OutboundResponse, of id: MessageID) -> Delivery {
         guard let acknowledgement = AcknowledgementBody.read(response.body) ?? CAPDocument.acknowledgement(response.body) else {
+            if let why = AcknowledgementBody.fault(in: response.body) ?? CAPDocument.acknowledgementFault(in: response.body) {
+                return .ignored(status: response.status, why: why)
+            }
             return response.isSuccess ? .delivered(status: response.status) : .failed("status \(response.status)")
         }
         guard let ackID = response.header(WebhookSignature.idHeader), let timestamp = response.header(WebhookSignature.timestampHeader),

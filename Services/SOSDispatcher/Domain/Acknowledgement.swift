@@ -10,19 +10,56 @@ struct Acknowledgement: Codable, Hashable, Sendable {
         case rejected
         /// The message was known already; counts as accepted.
         case duplicate
+
+        static let inWords = "accepted, rejected or duplicate"
     }
 
     var messageId: String
     var result: Result
     /// The integrator's own name for it, 1 to 128 printable ASCII characters without spaces.
     var ackId: String
-    /// Why it was rejected, at most 500 characters.
-    var reason: String?
+    /// Why it was rejected, cut off after 500 characters: how much somebody says does not change what.
+    private(set) var reason: String?
 
     static let longestAckID = 128
     static let longestReason = 500
 
+    private enum CodingKeys: String, CodingKey {
+        case messageId, result, ackId, reason
+    }
+
+    init(messageId: String, result: Result, ackId: String, reason: String?) {
+        (self.messageId, self.result, self.ackId) = (messageId, result, ackId)
+        self.reason = reason.map { String($0.prefix(Acknowledgement.longestReason)) }
+    }
+
     var accepts: Bool { result != .rejected }
+}
+
+extension Acknowledgement {
+    /// Stands for a reason that was given and that nobody can read.
+    private static let unreadableReason = "(not a readable text)"
+
+    /// A faulty reason never keeps the rest from being read: whoever rejects a call does not come, and the next one is to be called.
+    init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        func text(_ key: CodingKeys) throws -> String {
+            let text = try fields.decode(String.self, forKey: key)
+            guard StreamSafeText.isSafe(text) else {
+                throw DecodingError.dataCorruptedError(forKey: key, in: fields, debugDescription: "too many combining marks")
+            }
+            return text
+        }
+        guard let result = Result(rawValue: try text(.result)) else {
+            throw DecodingError.dataCorruptedError(forKey: .result, in: fields, debugDescription: "no such result")
+        }
+        var reason: String?
+        if fields.contains(.reason), try !fields.decodeNil(forKey: .reason) {
+            let given = try? fields.decode(String.self, forKey: .reason)
+            reason = given.flatMap { StreamSafeText.isSafe($0) ? $0 : nil } ?? Acknowledgement.unreadableReason
+        }
+        self.init(messageId: try text(.messageId), result: result, ackId: try text(.ackId), reason: reason)
+    }
 }
 
 /// `{"ack":{…}}`, the body of an acknowledgement in either direction.
@@ -37,7 +74,15 @@ struct AcknowledgementBody: Codable, Sendable {
 
     /// Reads the body, complete or not; nil for anything else.
     static func readAny(_ bytes: [UInt8]) -> Acknowledgement? {
-        try? CheckedJSON.decode(AcknowledgementBody.self, from: bytes).ack
+        // What stream-safe texts are for, the fields that are compared see to themselves.
+        try? CheckedJSON.decode(AcknowledgementBody.self, from: bytes, of: .suite).ack
+    }
+
+    /// Why a body that seems to be meant for an acknowledgement is none, in words that hold nothing of it; nil for any other body.
+    static func fault(in bytes: [UInt8]) -> String? {
+        if let given = readAny(bytes) { return given.faultsInWords }
+        return bytes.firstRange(of: #""ack""#.utf8) == nil
+            ? nil : "not JSON with messageId, ackId and a result that is \(Acknowledgement.Result.inWords)"
     }
 }
 
@@ -51,10 +96,12 @@ extension Acknowledgement {
             faults.append(("ackId", .notAnAckID))
         }
         if result == .rejected, (reason ?? "").isEmpty { faults.append(("reason", .reasonMissing)) }
-        if (reason ?? "").count > Acknowledgement.longestReason {
-            faults.append(("reason", .tooLong(Acknowledgement.longestReason)))
-        }
         return faults
+    }
+
+    /// nil where there are none.
+    var faultsInWords: String? {
+        isComplete ? nil : faults.map { "\($0.field) \($0.fault.english)" }.joined(separator: "; ")
     }
 
     var isComplete: Bool { faults.isEmpty }

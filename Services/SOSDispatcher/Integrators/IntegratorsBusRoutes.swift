@@ -31,13 +31,11 @@ struct IntegratorsBusRoutes: Sendable {
             throw Failure(.forbidden, "no integrator is registered with the peer \(context.peer)")
         }
         guard let result = Acknowledgement.Result(rawValue: request.result) else {
-            throw Failure(.invalid, "the result is accepted, rejected or duplicate")
+            throw Failure(.invalid, "the result is \(Acknowledgement.Result.inWords)")
         }
         let acknowledgement = Acknowledgement(
             messageId: request.messageId, result: result, ackId: request.ackId, reason: request.reason)
-        guard acknowledgement.isComplete else {
-            throw Failure(.invalid, acknowledgement.faults.map { "\($0.field) \($0.fault.english)" }.joined(separator: "; "))
-        }
+        if let faults = acknowledgement.faultsInWords { throw Failure(.invalid, faults) }
         switch try await dispatcher.receive(acknowledgement, from: integrator, form: "bus") {
         case .taken: return Nothing()
         case .unknownMessage: throw Failure(.notFound, "no such message was sent to \(integrator.name)")

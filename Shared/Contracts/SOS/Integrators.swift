@@ -219,7 +219,7 @@ package struct AcknowledgeDispatch: BusRequest {
     package var result: String
     /// The integrator's own: 1 to 128 printable ASCII characters without spaces.
     package var ackId: String
-    /// At most 500 characters; required where the result is `rejected`.
+    /// Required where the result is `rejected`; what is longer than 500 characters is cut off.
     package var reason: String?
 
     package init(messageId: String, result: String, ackId: String, reason: String?) {

@@ -1,5 +1,6 @@
 // What counts as the integrator's word.
 
+import Foundation
 import Testing
 
 @testable import SOSDispatcher
@@ -19,6 +20,41 @@ struct AcknowledgementTests {
         #expect(AcknowledgementBody.read(Array(#"{"ack":{"messageId":"m","result":"rejected","ackId":"a","reason":""}}"#.utf8)) == nil)
         let read = AcknowledgementBody.read(Array(#"{"ack":{"messageId":"m","result":"rejected","ackId":"a","reason":"no car"}}"#.utf8))
         #expect(read?.accepts == false)
+    }
+
+    /// A reason of 501 characters, one of another kind, and one with more marks than any language writes.
+    static let faultyReasons = [
+        #""\#(String(repeating: "x", count: 501))""#, "5", #"["no car"]"#, #""a\#(String(repeating: "\\u0301", count: 40))""#,
+    ]
+
+    @Test(
+        "SOS-39: a rejection with a reason of 501 characters was none, and nobody else was called; an acceptance likewise",
+        arguments: faultyReasons)
+    func faultyReason(reason: String) throws {
+        for result in Acknowledgement.Result.allCases {
+            let body = #"{"ack":{"messageId":"m","result":"\#(result.rawValue)","ackId":"a","reason":\#(reason)}}"#
+            let read = try #require(AcknowledgementBody.read(Array(body.utf8)))
+            #expect(read.result == result && read.messageId == "m" && read.ackId == "a")
+            #expect((1...Acknowledgement.longestReason).contains(read.reason?.count ?? 0))
+            let kept = try JSONDecoder().decode(Acknowledgement.self, from: JSONEncoder().encode(read))
+            #expect(kept == read)
+        }
+    }
+
+    @Test("What seems to be meant for an acknowledgement and is none is said to be so, without a word of it")
+    func faults() {
+        func fault(_ text: String) -> String? {
+            AcknowledgementBody.fault(in: Array(text.utf8)) ?? CAPDocument.acknowledgementFault(in: Array(text.utf8))
+        }
+        for text in ["", "ok", "{}", #"{"status":"anna"}"#, "<html>anna</html>"] { #expect(fault(text) == nil) }
+        #expect(fault(#"{"ack":{"messageId":"m","result":"rejected","ackId":"a"}}"#)?.hasPrefix("reason is missing") == true)
+        for text in [
+            #"{"ack":{"messageId":"m","result":"accepted","ackId":"an na"}}"#, #"{"ack":{"messageId":"m","result":"anna","ackId":"a"}}"#,
+            #"{"ack":{"messageId":"anna","result":"accepted","ackId":"a"}"#,
+            "<alert xmlns=\"urn:oasis:names:tc:emergency:cap:1.2\"><identifier>anna</identifier><msgType>Ack</msgType></alert>",
+        ] {
+            #expect(fault(text)?.isEmpty == false && fault(text)?.contains("anna") == false, "\(text)")
+        }
     }
 
     @Test(

@@ -53,5 +53,23 @@ struct AcknowledgementStories {
         }
     }
 
+    @Test(
+        "SOS-42: an answer that could not be read as an acknowledgement was `delivered, not acknowledged`: the timeline says why, and no word of it",
+        arguments: [
+            #""result":"rejected","ackId":"desk-1""#, #""result":"anna","ackId":"desk-1""#, #""result":"accepted","ackId":"an na""#,
+        ])
+    func ignoredAnswer(fields: String) async throws {
+        let desk = Desk(.writes(fields))
+        try await Stage.playStarted(desk) { stage, _ in
+            let emergency = try await stage.callForHelp(.random())
+            let step = try await eventually("the ignored answer") {
+                let steps = try await stage.question(ReadTimeline(emergency: emergency)).steps
+                return steps.first { $0.detail.contains(": status 200, answer ignored: ") }
+            }
+            #expect(!step.detail.contains("anna") && !step.detail.contains("an na"))
+            #expect(try await stage.state(emergency) == "dispatching")
+        }
+    }
+
     private static let sender = HTTPSender.anywhere()
 }

@@ -25,6 +25,8 @@ final class Desk: Sendable {
         case unsigned
         /// Signs well, about another message.
         case confuses
+        /// Signs these fields of JSON, beside the message's id.
+        case writes(String)
         case fails(Int)
         /// Acknowledges the first attempt only when it has seen this many.
         case slow(Int)
@@ -116,6 +118,8 @@ final class Desk: Sendable {
         case .forges: return try Self.acknowledgement(receipt.id, .accepted, signedWith: .random())
         case .unsigned: return try Self.acknowledgement(receipt.id, .accepted, signedWith: nil)
         case .confuses: return try Self.acknowledgement(receipt.id + "1", .accepted, signedWith: shared)
+        case .writes(let fields):
+            return try Self.signed(Array(#"{"ack":{"messageId":"\#(receipt.id)",\#(fields)}}"#.utf8), with: shared)
         case .slow: return try Self.acknowledgement(receipt.id, .accepted, signedWith: shared)
         case .fails(let status): return .text("no", status: status)
         }
@@ -130,7 +134,10 @@ final class Desk: Sendable {
     private static func acknowledgement(
         _ message: String, _ result: Acknowledgement.Result, signedWith secret: WebhookSecret?
     ) throws -> HTTPAnswer {
-        let body = try body(message, result)
+        try signed(try body(message, result), with: secret)
+    }
+
+    private static func signed(_ body: [UInt8], with secret: WebhookSecret?) throws -> HTTPAnswer {
         let answer = HTTPAnswer.bytes(body, contentType: MediaType.json)
         guard let secret else { return answer }
         let signature = try WebhookSignature.sign(id: "desk-1", at: .now, body: body, secrets: [secret])

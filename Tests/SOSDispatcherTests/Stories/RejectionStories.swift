@@ -197,6 +197,27 @@ struct RejectionStories {
             #expect(next.receipts.isEmpty == !isOpen)
         }
     }
+
+    @Test(
+        "SOS-39: a signed rejection with a reason of 501 characters was `delivered, not acknowledged`: the next service has the call within 1 s",
+        arguments: AcknowledgementTests.faultyReasons)
+    func faultyReason(reason: String) async throws {
+        let refusing = Desk(.writes(#""result":"rejected","ackId":"desk-1","reason":\#(reason)"#))
+        let next = Desk(.acknowledges(.accepted))
+        try await Stage.playStarted(next, and: refusing) { stage, _ in
+            _ = try await Self.register(refusing, stage)
+            let person = try await stage.subscriber()
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31, position: Self.milan)])
+            let first = try await eventually("the call") { refusing.receipts.first }
+            let sent = try #require(first.message.flatMap { Timestamp(rfc3339: $0.sent) })
+            let receipt = try await eventually("the next service's call") { next.receipts.first }
+            #expect(receipt.id == first.id)
+            #expect(receipt.at - first.at < Self.bound + max(.zero, first.at - sent), "\(receipt.at - first.at)")
+            let emergency = try await stage.emergency(of: person)
+            try await eventually("both are noted") { try await Set(stage.timeline(emergency)).isSuperset(of: ["rejected", "passed-on"]) }
+        }
+    }
+
     @Test("SOS-35, SOS-39: help was there, then it is called for again and the service rejects that: the next one has it within 1 s")
     func rejectedAfterHelpWasThere() async throws {
         let (refusing, next) = (Desk(.silent), Desk(.acknowledges(.accepted)))
