@@ -35,7 +35,7 @@ struct MessageText: Hashable, Sendable {
 struct RenderedMessage: Hashable, Sendable {
     var subject: String
     var mail: String
-    /// At most one SMS, as long as the origin in its link is not too long for one.
+    /// At most one SMS, as long as the origin in its link is not too long for one; up to three where a name takes UCS-2.
     var short: String
     /// For calls.
     var spoken: String

@@ -99,6 +99,25 @@ struct DeliveryStories {
         }
     }
 
+    @Test("SOS-22: Kannel is told of UCS-2 where a name has no form in the alphabet, and not where it has one in Latin letters")
+    func scripts() async throws {
+        try await Stage.play { stage in
+            let peer = await stage.provider()
+            try await stage.start(try kannels(stage, peer.port))
+            for (name, said, coding) in [("田中太郎", "田中太郎", "2"), ("Иван", "Ivan", "0")] {
+                let seen = peer.posts.count
+                let time = "2026-01-10T00:31:00.000Z"
+                try await stage.send(
+                    SendMessage(
+                        message: .random(), recipient: Recipient(person: nil, phone: Self.number), channels: [.sms],
+                        template: .sosContactFalseAlarm, language: .english, values: ["name": name, "time": time]))
+                let post = try await eventually("the SMS") { peer.posts.dropFirst(seen).first }
+                #expect(post.body == "TrackMe: false alarm. \(said) has called off the emergency of 10 January 2026, 00:31 UTC.")
+                #expect(post.headers["X-Kannel-Coding"] == coding)
+            }
+        }
+    }
+
     @Test("an SMS goes to Kannel with its number, text and report address, and a delivery report makes it delivered")
     func kannel() async throws {
         try await Stage.play { stage in
@@ -109,6 +128,7 @@ struct DeliveryStories {
             let post = try await eventually("the SMS") { peer.posts.first }
             #expect(post.headers["X-Kannel-To"] == Self.number)
             #expect(post.headers["X-Kannel-Username"] == "trackme" && post.headers["X-Kannel-Password"] == "let-me-in")
+            #expect(post.headers["X-Kannel-Coding"] == "0")
             #expect(post.body.hasPrefix("TrackMe: your password was changed on 10 January 2026"))
             try await eventually("it is sent") { try await stage.states(message) == [.sms: .sent] }
             #expect(try await stage.facts().isEmpty, "a report may still come")

@@ -146,8 +146,9 @@ final class ProviderPeer: Sendable {
     }
 
     private static let watched = [
-        "X-Kannel-To", "X-Kannel-Username", "X-Kannel-Password", "X-Kannel-DLR-Url", "X-Kannel-DLR-Mask", "X-Kannel-From", "Title",
-        "Priority", "Click", WebhookSignature.idHeader, WebhookSignature.timestampHeader, WebhookSignature.signatureHeader,
+        "X-Kannel-To", "X-Kannel-Username", "X-Kannel-Password", "X-Kannel-DLR-Url", "X-Kannel-DLR-Mask", "X-Kannel-From",
+        "X-Kannel-Coding", "Title", "Priority", "Click",
+        WebhookSignature.idHeader, WebhookSignature.timestampHeader, WebhookSignature.signatureHeader,
     ]
 
     private let state = Mutex(State())
