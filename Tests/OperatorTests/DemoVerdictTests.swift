@@ -92,6 +92,23 @@ struct AuditProofTests {
         #expect(proof([]).head == [UInt8](repeating: 0, count: 32))
     }
 
+    @Test("`trackme audit verify --anchors` of a file without any anchor said `audit ok`: it fails and says what to name")
+    func noAnchors() async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder.appendingPathComponent("anchors.jsonl")
+            for text in ["", "\n", "no anchor\n{}\n"] {
+                try Data(text.utf8).write(to: file)
+                let error = #expect(throws: OperatorError.self) { try VerifyAuditCommand.parse(["--anchors", file.path]).kept() }
+                #expect(error?.problem.contains("no genuine anchor") == true && error?.mend.contains("sos.audit_anchor_file") == true)
+            }
+            try Data(#"{"head":"00","number":1,"rows":1}"#.utf8).write(to: file)
+            #expect(try VerifyAuditCommand.parse(["--anchors", file.path]).kept().count == 1)
+            #expect(try VerifyAuditCommand.parse([]).kept().isEmpty)
+            #expect(throws: OperatorError.self) { try VerifyAuditCommand.tell(genuine: 0, of: 1, in: "anchors.jsonl") }
+            #expect(try VerifyAuditCommand.tell(genuine: 3, of: 4, in: "a.jsonl") == "3 genuine anchors of 4 lines read from a.jsonl")
+        }
+    }
+
     @Test("a changed, removed, repeated or re-hashed row is named")
     func broken() {
         var changed = chain(5)
@@ -141,6 +158,20 @@ struct CommandTests {
             let command = try #require(parsed as? AddIntegratorCommand)
             #expect(command.circle?.circle?.centre.latitude ?? command.polygon?.polygon?.first?.latitude ?? 0 < -40)
         }
+    }
+
+    @Test(
+        "`integrator add --circle 45,9,nan` said `the request cannot be written as JSON`: the option is named, and what is right",
+        arguments: [
+            (["--circle", "45,9,nan"], "--circle", "latitude,longitude,kilometres"),
+            (["--circle", "inf,9,30"], "--circle", "45.4642,9.19,30"),
+            (["--polygon", "47,6 47,nan 36,19"], "--polygon", "latitude,longitude"), (["--drill-every", "nan"], "--drill-every", "8760"),
+        ])
+    func noNumbers(arguments: [String], option: String, right: String) {
+        let command = ["integrator", "add", "south", "--url", "https://south.example.org/sos"] + arguments
+        let error = #expect(throws: (any Error).self) { try TrackMe.parseAsRoot(command) }
+        let message = error.map { TrackMe.fullMessage(for: $0) } ?? ""
+        #expect(message.contains(option) && message.contains(right), "\(message)")
     }
 
     @Test("R17: `timeline` printed `+-1 ms` where a step was noted before the first one: no time is negative")

@@ -16,6 +16,17 @@ struct PortHolderTests {
            2: 0100007F:1FA5 0100007F:D431 01 00000000:00000000 00:00000000 00000000  1000        0 4713 1 0000000000000000 20 4 30 10 -1
         """
 
+    @Test("`trackme desk` on a taken port waited without a word: it ends at once and names the process")
+    func desk() throws {
+        let other = try Loopback.listening()
+        let error = #expect(throws: OperatorError.self) { try PortProbe.requireFree(other.port, at: "127.0.0.1", option: "--port") }
+        for word in ["port \(other.port) is taken by process \(getpid()) (", "stop process \(getpid())", "--port"] {
+            #expect(error?.description.contains(word) == true, "\(word)")
+        }
+        close(other.descriptor)
+        #expect(throws: Never.self) { try PortProbe.requireFree(other.port, at: "127.0.0.1", option: "--port") }
+    }
+
     @Test("an operator was told that a port is taken and not by whom: the port, the service and the process are named, and what to do")
     func namesProcess() async throws {
         let other = try Loopback.listening()

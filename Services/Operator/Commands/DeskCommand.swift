@@ -48,6 +48,7 @@ struct Desk: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
+            if port != 0 { try PortProbe.requireFree(port, at: host, option: "--port") }
             let desk = try DeskService(
                 mode: mode, keys: DeskKeys.load(suite.layout, secretFile: secretFile, publicKey: publicKey),
                 log: DeskLog(URL(fileURLWithPath: ledger)), show: { Console.shared.line($0) }, callBack: callBack())

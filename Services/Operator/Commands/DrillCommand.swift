@@ -74,6 +74,7 @@ struct ScheduleDrillCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (every != nil) != off else { throw ValidationError("give --every or --off") }
+        guard every?.isFinite ?? true else { throw ValidationError("--every is 0.01 to 8760 hours") }
     }
 
     func run() async throws {

@@ -67,6 +67,7 @@ struct AddIntegratorCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard circle == nil || polygon == nil else { throw ValidationError("an area is a --circle or a --polygon") }
+        guard drillEvery?.isFinite ?? true else { throw ValidationError("--drill-every is 0.01 to 8760 hours") }
     }
 
     func run() async throws {
@@ -87,7 +88,7 @@ struct AddIntegratorCommand: AsyncParsableCommand {
 enum AreaArgument {
     static func circle(_ text: String) throws -> ServiceArea {
         let numbers = text.split(separator: ",").compactMap { Double($0.trimmingCharacters(in: .whitespaces)) }
-        guard numbers.count == 3, text.split(separator: ",").count == 3 else {
+        guard numbers.count == 3, numbers.allSatisfy(\.isFinite), text.split(separator: ",").count == 3 else {
             throw ValidationError("a circle is latitude,longitude,kilometres: 45.4642,9.19,30")
         }
         return ServiceArea(circle: .init(centre: .init(latitude: numbers[0], longitude: numbers[1]), radiusKm: numbers[2]))
@@ -96,7 +97,9 @@ enum AreaArgument {
     static func polygon(_ text: String) throws -> ServiceArea {
         let corners = try text.split(whereSeparator: \.isWhitespace).map { corner in
             let numbers = corner.split(separator: ",").compactMap { Double($0) }
-            guard numbers.count == 2 else { throw ValidationError("a polygon is corners of latitude,longitude: \"47,6 47,14 36,19\"") }
+            guard numbers.count == 2, numbers.allSatisfy(\.isFinite) else {
+                throw ValidationError("a polygon is corners of latitude,longitude: \"47,6 47,14 36,19\"")
+            }
             return ServiceArea.Corner(latitude: numbers[0], longitude: numbers[1])
         }
         // CAP repeats the first corner at the end; here that is understood.
@@ -187,7 +190,8 @@ struct RotateIntegratorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate", abstract: "Makes a new webhook secret or token and shows it once.",
         discussion: """
-            The webhook secret before the new one goes on signing beside it until the next change; an old token is refused at once.
+            The webhook secret before the new one goes on signing beside it until the next change; an old token is refused at once, \
+            by the other dispatcher within about a second.
 
             Example: trackme integrator rotate milan secret
 

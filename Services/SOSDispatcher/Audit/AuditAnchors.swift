@@ -95,18 +95,23 @@ struct AuditAnchors: SupervisionEventConsumer {
         let key = signing.publicKey
         return try await store.read { [role] db in
             let own = try AuditAnchorStore.lines(db, of: role.peer.name)
-            let named = (lines + own).compactMap(AuditAnchor.init(line:)).filter { $0.peer == role.peer.name }
-            let anchors = named.filter { AuditAnchors.isGenuine($0, key) }
+            func named(_ lines: [String]) -> [AuditAnchor] {
+                lines.compactMap(AuditAnchor.init(line:)).filter { $0.peer == role.peer.name }
+            }
+            let all = (given: named(lines), own: named(own))
+            let given = all.given.filter { AuditAnchors.isGenuine($0, key) }
+            let anchors = given + all.own.filter { AuditAnchors.isGenuine($0, key) }
+            let forged = all.given.count + all.own.count - anchors.count
             let (verifier, heads) = try AuditStore.verify(db, headsAt: Set(anchors.map(\.rows)))
             var faults = anchors.sorted { $0.number < $1.number }.compactMap { anchor in
                 anchor.fault(rows: verifier.rows, head: heads[anchor.rows])
             }
-            if named.count > anchors.count { faults.append("\(named.count - anchors.count) anchors are not signed by this suite's key") }
+            if forged > 0 { faults.append("\(forged) anchors are not signed by this suite's key") }
             faults = Array(faults.prefix(Self.mostFaults))
             faults += try AuditAnchorStore.disagreements(db, except: synthetic, limit: Self.mostFaults)
             return VerifyAudit.Reply(
                 rows: verifier.rows, firstBroken: verifier.firstBroken, head: verifier.headText, faults: faults, checked: anchors.count,
-                anchorsOfOther: try AuditAnchorStore.lines(db, of: role.other.peer.name))
+                given: given.count, anchorsOfOther: try AuditAnchorStore.lines(db, of: role.other.peer.name))
         }
     }
 }

@@ -244,14 +244,17 @@ package struct VerifyAudit: BusRequest {
         package var faults: [String]?
         /// How many genuine anchors of this chain it was held against.
         package var checked: Int?
+        /// How many of those came with the request.
+        package var given: Int?
         /// What this dispatcher was told of the other's chain: the newest, to verify that one with.
         package var anchorsOfOther: [String]?
 
         package init(
-            rows: Int64, firstBroken: Int64?, head: String, faults: [String]? = nil, checked: Int? = nil, anchorsOfOther: [String]? = nil
+            rows: Int64, firstBroken: Int64?, head: String, faults: [String]? = nil, checked: Int? = nil, given: Int? = nil,
+            anchorsOfOther: [String]? = nil
         ) {
             (self.rows, self.firstBroken, self.head) = (rows, firstBroken, head)
-            (self.faults, self.checked, self.anchorsOfOther) = (faults, checked, anchorsOfOther)
+            (self.faults, self.checked, self.given, self.anchorsOfOther) = (faults, checked, given, anchorsOfOther)
         }
     }
 }

@@ -64,6 +64,7 @@ struct AuditStories {
             #expect(kept.contains { AuditAnchor(line: $0)?.rows == rows }, "at the emergency, and each minute")
             let sound = try await stage.question(VerifyAudit(anchors: told + kept))
             #expect(sound.firstBroken == nil && sound.faults == [] && (sound.checked ?? 0) >= 2)
+            #expect(sound.given == told.count + kept.count, "beside those that it keeps itself")
             await first.stop()
 
             let path = stage.folder.appendingPathComponent("sos-dispatcher/sos-dispatcher.db")
@@ -87,6 +88,7 @@ struct AuditStories {
             anchor.signature = "AAAA"
             let verdict = try await stage.question(VerifyAudit(anchors: [try anchor.line(), "no anchor"]))
             #expect(verdict.faults == ["1 anchors are not signed by this suite's key"])
+            #expect(verdict.given == 0)
         }
     }
 }
