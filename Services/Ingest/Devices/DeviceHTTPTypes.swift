@@ -162,6 +162,14 @@ struct MonitoringAnswer: Codable, Sendable {
     var parameters: [Parameter]
 }
 
+extension Devices {
+    /// What people and devices call a device is one line, as every name.
+    static func requireOneLine(_ text: String?, at pointer: String) throws(Problem) {
+        guard let text, !PlainText.isClean(text, ofOneLine: true) else { return }
+        throw .invalidBody([.init(pointer: pointer, .unreadableCharacters)])
+    }
+}
+
 // MARK: Shapes
 
 enum DeviceSchemas {

@@ -81,6 +81,9 @@ struct Devices: Sendable {
         guard request.name.count <= longestName else {
             throw Failure(.invalid, "a device's name has at most \(longestName) characters")
         }
+        guard PlainText.isClean(request.name, ofOneLine: true) else {
+            throw Failure(.invalid, "a device's name is one line: \(PlainText.advice)")
+        }
         if let interval = request.intervalMs, !intervals.contains(interval) {
             throw Failure(.invalid, "intervalMs is within \(intervals.lowerBound)...\(intervals.upperBound)")
         }

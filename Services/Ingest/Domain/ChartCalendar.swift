@@ -55,8 +55,8 @@ struct ChartCalendar: Sendable {
         case .raw: time..<time + 1
         case .minute: even(time, 60_000)
         case .hour: even(time, 3_600_000)
-        case .day: interval(.day, time)
-        case .week: interval(.weekOfYear, time)
+        case .day: whole(interval(.day, time), from: localDay(time), days: 1, holding: time)
+        case .week: whole(interval(.weekOfYear, time), from: localMonday(time), days: 7, holding: time)
         case .month: interval(.month, time)
         }
     }
@@ -72,6 +72,38 @@ struct ChartCalendar: Sendable {
         guard let interval = calendar.dateInterval(of: component, for: Self.date(time)) else { return time..<time + 1 }
         let start = Self.milliseconds(interval.start)
         return start..<max(start + 1, Self.milliseconds(interval.end))
+    }
+
+    private static let day: Int64 = 86_400_000
+
+    /// Days since 1970-01-01 by the zone's own clock.
+    private func localDay(_ time: Int64) -> Int64 {
+        let offset = Int64(timeZone.secondsFromGMT(for: Self.date(time))) * 1000
+        return (time + offset).flooredQuotientAndRemainder(dividingBy: Self.day).quotient
+    }
+
+    /// That of the same week.
+    private func localMonday(_ time: Int64) -> Int64 {
+        let day = localDay(time)
+        // 1970-01-01 was a Thursday.
+        return day - (day + 3).flooredQuotientAndRemainder(dividingBy: 7).remainder
+    }
+
+    /// The calendar's own answer where it has these dates: around a date that a zone has skipped, as Apia 2011-12-30, it makes one week of two.
+    private func whole(_ found: Range<Int64>, from first: Int64, days: Int64, holding time: Int64) -> Range<Int64> {
+        if found.contains(time), localDay(found.lowerBound) == first, localDay(found.upperBound) == first + days { return found }
+        let around = (days + 2) * Self.day
+        return start(of: first, between: time - around, and: time)..<start(of: first + days, between: time, and: time + around)
+    }
+
+    /// The first time that is on that day or later, between one that is not and one that is.
+    private func start(of day: Int64, between early: Int64, and late: Int64) -> Int64 {
+        var (early, late) = (early, late)
+        while late - early > 1 {
+            let middle = early + (late - early) / 2
+            if localDay(middle) < day { early = middle } else { late = middle }
+        }
+        return late
     }
 
     /// The period in whole stretches, since sums of cut ones would look like less.

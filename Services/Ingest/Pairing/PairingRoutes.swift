@@ -46,6 +46,7 @@ struct PairingRoutes: Sendable {
         ) { exchange in
             try offers.admit(exchange.remoteAddress)
             let device = try await exchange.json(OfferedDevice.self)
+            try Devices.requireOneLine(device.model, at: "/model")
             return try await IngestDoor.answering {
                 try .json(try await pairings.offer(device, at: exchange.receivedAt), status: 201)
             }
@@ -130,6 +131,7 @@ struct PairingRoutes: Sendable {
             let person = try exchange.person
             let pairing = try exchange.identifier("pairing", of: Pairing.self)
             let typed = try await exchange.json(PairingConfirmation.self)
+            try Devices.requireOneLine(typed.name, at: "/name")
             let triers = ["person \(person)", "address \(exchange.remoteAddress)"]
             for trier in triers { try tries.admit(trier) }
             try allTries.admit(0)

@@ -46,6 +46,7 @@ struct TrackingRoutes: Sendable {
             let person = try exchange.person
             let device = try exchange.identifier("device", of: Device.self)
             let change = try await exchange.json(DeviceChange.self)
+            try Devices.requireOneLine(change.name, at: "/name")
             return try await IngestDoor.answering {
                 try await service.change(device, of: person, name: change.name, kind: change.kind)
                 return try .json(try await service.device(device, of: person, at: exchange.receivedAt))

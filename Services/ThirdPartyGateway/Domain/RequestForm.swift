@@ -43,7 +43,7 @@ struct TypedForm: Codable, Hashable, Sendable {
             faults.append(.init(pointer: codePointer, .notAPersonIdentifier))
         }
         let metrics = Self.metrics(types, fault)
-        let period = readPeriod(at: now, fault)
+        let period = TypedPeriod(from: from, to: to, length: length).read(at: now, fault)
         let granularity = GrantGranularity(rawValue: self.granularity)
         if granularity == nil {
             fault("/granularity", .notAnOption(GrantGranularity.allCases.map(\.rawValue)))
@@ -64,7 +64,35 @@ struct TypedForm: Codable, Hashable, Sendable {
         return Set(codes.compactMap { Metric(code: $0) }).sorted { $0.number < $1.number }
     }
 
-    private func readPeriod(at now: Timestamp, _ fault: (String, FieldFault) -> Void) -> Range<Timestamp>? {
+    /// Without white space around it.
+    private static func readPurpose(_ typed: String, _ fault: (String, FieldFault) -> Void) -> String? {
+        var shown = Substring(typed)
+        while let first = shown.first, first.isWhitespace { shown.removeFirst() }
+        while let last = shown.last, last.isWhitespace { shown.removeLast() }
+        guard !shown.isEmpty else {
+            fault("/purpose", .purposeMissing)
+            return nil
+        }
+        guard shown.count <= RequestForm.longestPurpose else {
+            fault("/purpose", .tooLong(RequestForm.longestPurpose))
+            return nil
+        }
+        guard PlainText.isClean(shown) else {
+            fault("/purpose", .unreadableCharacters)
+            return nil
+        }
+        return String(shown)
+    }
+}
+
+/// A period as it was typed, of a request or of what one would cost: what is priced can be asked for.
+struct TypedPeriod: Hashable, Sendable {
+    var from: String
+    /// Not included; or `length` instead.
+    var to: String?
+    var length: String?
+
+    func read(at now: Timestamp, _ fault: (String, FieldFault) -> Void) -> Range<Timestamp>? {
         guard let from = Timestamp(rfc3339: self.from) else {
             fault("/from", .notATime)
             return nil
@@ -92,26 +120,6 @@ struct TypedForm: Codable, Hashable, Sendable {
             return nil
         }
         return from..<end
-    }
-
-    /// Without white space around it.
-    private static func readPurpose(_ typed: String, _ fault: (String, FieldFault) -> Void) -> String? {
-        var shown = Substring(typed)
-        while let first = shown.first, first.isWhitespace { shown.removeFirst() }
-        while let last = shown.last, last.isWhitespace { shown.removeLast() }
-        guard !shown.isEmpty else {
-            fault("/purpose", .purposeMissing)
-            return nil
-        }
-        guard shown.count <= RequestForm.longestPurpose else {
-            fault("/purpose", .tooLong(RequestForm.longestPurpose))
-            return nil
-        }
-        guard PlainText.isClean(shown) else {
-            fault("/purpose", .unreadableCharacters)
-            return nil
-        }
-        return String(shown)
     }
 }
 

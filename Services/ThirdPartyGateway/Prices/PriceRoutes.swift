@@ -34,34 +34,18 @@ struct PriceRoutes: Sendable {
             answers: [.json(200, "The price", QuoteItem.self, example: Examples.quote)]
         ) { exchange in
             let asked: QuoteBody = try await exchange.json()
-            let (scope, persons) = try Self.scope(asked)
+            let (scope, persons) = try Self.scope(asked, at: exchange.receivedAt)
             return try .json(QuoteItem(try await store.read { [repository] db in try repository.quote(db, scope, persons: persons) }))
         }
     }
 
-    private static func scope(_ asked: QuoteBody) throws(Problem) -> (RequestScope, persons: Int) {
+    private static func scope(_ asked: QuoteBody, at now: Timestamp) throws(Problem) -> (RequestScope, persons: Int) {
         var faults: [Problem.FieldError] = []
-        func time(_ name: String, _ text: String) -> Timestamp? {
-            let time = Timestamp(rfc3339: text)
-            if time == nil { faults.append(.init(pointer: "/\(name)", .notATime)) }
-            return time
-        }
-        let from = time("from", asked.from)
-        let to: Timestamp?
-        switch (asked.to, asked.length) {
-        case (let end?, nil): to = time("to", end)
-        case (nil, let length?):
-            to = from.flatMap { PeriodLength(length)?.end(from: $0) }
-            if PeriodLength(length) == nil {
-                faults.append(.init(pointer: "/length", .notALengthOfTime))
-            }
-        default:
-            to = nil
-            faults.append(.init(pointer: "/to", .endOrLength))
-        }
-        if let from, let to, from >= to { faults.append(.init(pointer: "/to", .notAfter("from"))) }
-        if Set(asked.types).count != asked.types.count { faults.append(.init(pointer: "/types", .namedTwice)) }
-        guard let from, let to, faults.isEmpty else { throw .invalidBody(faults) }
-        return (RequestScope(types: asked.types, from: from, to: to, granularity: asked.granularity), asked.persons ?? 1)
+        func fault(_ field: String, _ fault: FieldFault) { faults.append(.init(pointer: field, fault)) }
+        let period = TypedPeriod(from: asked.from, to: asked.to, length: asked.length).read(at: now, fault)
+        if Set(asked.types).count != asked.types.count { fault("/types", .namedTwice) }
+        guard let period, faults.isEmpty else { throw .invalidBody(faults) }
+        let scope = RequestScope(types: asked.types, from: period.lowerBound, to: period.upperBound, granularity: asked.granularity)
+        return (scope, asked.persons ?? 1)
     }
 }

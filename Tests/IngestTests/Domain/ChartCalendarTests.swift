@@ -39,6 +39,24 @@ import Testing
         #expect(Self.stretch(one.zone, one.granularity, holding: one.time) == [one.from, one.to])
     }
 
+    /// Apia had no 30 December 2011: Thursday 29 at UTC-10 was followed by Saturday 31 at UTC+14.
+    private static let skipped: [(granularity: ChartGranularity, time: String, from: String, to: String)] = [
+        (.week, "2011-12-25T12:00:00Z", "2011-12-19T10:00:00Z", "2011-12-26T10:00:00Z"),
+        (.week, "2011-12-29T12:00:00Z", "2011-12-26T10:00:00Z", "2012-01-01T10:00:00Z"),
+        (.week, "2011-12-31T12:00:00Z", "2011-12-26T10:00:00Z", "2012-01-01T10:00:00Z"),
+        (.week, "2012-01-01T10:00:00Z", "2012-01-01T10:00:00Z", "2012-01-08T10:00:00Z"),
+        (.week, "2012-01-05T12:00:00Z", "2012-01-01T10:00:00Z", "2012-01-08T10:00:00Z"),
+        (.week, "2012-01-08T12:00:00Z", "2012-01-08T10:00:00Z", "2012-01-15T10:00:00Z"),
+        (.day, "2011-12-30T09:59:59Z", "2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z"),
+        (.day, "2011-12-30T10:00:00Z", "2011-12-30T10:00:00Z", "2011-12-31T10:00:00Z"),
+    ]
+
+    @Test(
+        "MYD-05: around a day that a zone skipped one week had 13 days, and Monday 2 January stood in the week before", arguments: skipped)
+    func skippedDay(one: (granularity: ChartGranularity, time: String, from: String, to: String)) {
+        #expect(Self.stretch("Pacific/Apia", one.granularity, holding: one.time) == [one.from, one.to])
+    }
+
     @Test("A zone that the IANA does not know is none", arguments: ["", "Mars/Olympus", "GMT+25", "europe/rome", "CEST", "../etc/passwd"])
     func unknownZones(name: String) {
         #expect(ChartCalendar(zone: name) == nil)

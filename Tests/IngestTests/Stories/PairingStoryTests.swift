@@ -210,6 +210,29 @@ import Testing
         }
     }
 
+    @Test("ACC-24: names of devices took line breaks and tabs: in a change, an offer's model and a confirmation", arguments: ["\n", "\t"])
+    func namesOfOneLine(mark: String) async throws {
+        try await IngestHarness.runWithAccount { harness, account in
+            let watch = try await harness.pair(account)
+            let offer = try await harness.offer()
+            let name = JSONValue.string("Left\(mark)wrist")
+            let offered: JSONValue = ["model": name, "kind": "wearable", "measures": ["heart-rate"]]
+            for (method, path, body, token, pointer) in [
+                ("PATCH", "/ingest/v1/devices/\(watch.device)", ["name": name], account.token, "/name"),
+                ("POST", "/ingest/v1/pairings", offered, nil, "/model"),
+                (
+                    "POST", "/ingest/v1/pairings/\(offer.pairing)/confirmation", ["number": .string(offer.number), "name": name],
+                    account.token, "/name"
+                ),
+            ] as [(String, String, JSONValue, String?, String)] {
+                let refused = try await harness.send(method, path, body, token: token)
+                #expect(refused.status == 422 && refused.problem == "invalid-body", "\(path)")
+                #expect(try refused.decoded(as: Problem.self).errors?.map(\.pointer) == [pointer], "\(path)")
+            }
+            #expect(try await harness.confirm(offer, offer.number, by: account).status == 200, "no try was spent")
+        }
+    }
+
     @Test("reliability F2: a device with a key of its own gets its token only for a signature over the number shown")
     func keys() async throws {
         try await IngestHarness.runWithAccount { harness, account in

@@ -91,6 +91,25 @@ struct PaymentDoorTests {
         }
     }
 
+    @Test("PAY-01: a period that begins in 1969 or lasts eleven years had a price although no request for it is taken")
+    func quotesOfNoRequest() async throws {
+        try await Door.play { harness, door in
+            try await harness.setPrices()
+            let now = Timestamp.now
+            let (past, ahead) = (now - .seconds(86_400), now + .seconds(11 * 366 * 86_400))
+            for (from, period, pointer) in [
+                ("1969-12-31T00:00:00Z", #""length":"P1D""#, "/from"), (now.rfc3339, #""length":"P11Y""#, "/to"),
+                (past.rfc3339, #""to":"\#(ahead.rfc3339)""#, "/to"),
+            ] {
+                let body = #"{"types":["heart-rate"],"granularity":"minutes","from":"\#(from)",\#(period)}"#
+                let refused = try await door.call("POST", "/thirdparty/v1/quotes", as: nil, body)
+                #expect(refused.status == 422 && refused.body["errors"].items.map { $0["pointer"].text } == [pointer], "\(refused.text)")
+            }
+            let body = #"{"types":["heart-rate"],"granularity":"minutes","from":"1970-01-01T00:00:00Z","to":"\#(past.rfc3339)"}"#
+            #expect(try await door.call("POST", "/thirdparty/v1/quotes", as: nil, body).status == 200)
+        }
+    }
+
     @Test("PAY-06, ORG-14: the form presets the preferred method until another one is begun, and pays by it where none is named")
     func preset() async throws {
         try await Door.play { harness, door in
