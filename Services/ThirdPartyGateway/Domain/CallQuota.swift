@@ -24,8 +24,9 @@ struct CallWindow: Hashable, Sendable {
     mutating func state(at now: Timestamp) -> State {
         let milliseconds = length.wholeMilliseconds
         let current = Timestamp(milliseconds: now.milliseconds - now.milliseconds.modulo(milliseconds))
-        // A clock that is set back does not give calls back.
-        if current > begin { (begin, count) = (current, 0) }
+        // A clock that is set back gives no calls back, nor makes anybody wait until it has caught up. A call of the stretch before has
+        // been overtaken: it takes nothing back, or those that it does not count would be free.
+        if current > begin { (begin, count) = (current, 0) } else if begin - current > length { begin = current }
         let left = max(0, begin.milliseconds + milliseconds - now.milliseconds)
         return State(limit: limit, remaining: max(0, limit - count), resetSeconds: Int((left + 999) / 1000))
     }

@@ -195,4 +195,18 @@ struct OrganisationRuleTests {
         #expect(quota.take(at: start + .seconds(86_400)).isAdmitted)
         #expect(quota.policy == "3;w=60, 4;w=86400")
     }
+
+    @Test("a clock that went back an hour made a minute's calls last for an hour: nobody waits longer than two stretches")
+    func quotaAfterTheClockWentBack() {
+        var quota = CallQuota(perMinute: 3, perDay: 100)
+        let start = Timestamp(milliseconds: 1_800_000_000_000 + 20_000)
+        for _ in 0..<3 { #expect(quota.take(at: start).isAdmitted) }
+        let back = start - .seconds(3600)
+        let refused = quota.take(at: back)
+        #expect(!refused.isAdmitted && refused.tightest == .init(limit: 3, remaining: 0, resetSeconds: 40))
+        #expect(quota.take(at: back + .seconds(40)).isAdmitted)
+        // One that was overtaken gives none back.
+        for _ in 0..<2 { #expect(quota.take(at: back + .seconds(39)).isAdmitted) }
+        #expect(!quota.take(at: back + .seconds(40)).isAdmitted)
+    }
 }
