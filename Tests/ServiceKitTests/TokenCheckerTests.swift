@@ -94,18 +94,37 @@ struct TokenCheckerTests {
         }
     }
 
-    @Test("a key counts from its first moment to its last, and one that is no key counts never")
+    @Test("a key counts to its last moment, and one that is no key counts never")
     func keyTimes() async throws {
         try await withChecker { checker, store async throws in
             let stream = StreamFamily.signingKeysStream
-            try await tell(checker, store, keyState(key, "later", from: .seconds(60)), SigningKeyState.type, stream)
             var broken = keyState(key, "broken")
             broken.publicKey = "AAAA"
             try await tell(checker, store, broken, SigningKeyState.type, stream)
-            #expect(checker.check(try token(claims(), keyID: "later"), now: Self.now) == nil)
             #expect(checker.check(try token(claims(), keyID: "broken"), now: Self.now) == nil)
             let late = Self.now + .seconds(601)
             #expect(checker.check(try token(claims { $0.exp += 600 }), now: late) == nil)
+        }
+    }
+
+    @Test("ACC-13, ACC-15: after the clock went back new tokens got 401 too; now old ones alone do, and an ended session stays ended")
+    func clockWentBack() async throws {
+        try await withChecker { checker, store async throws in
+            let ahead = keyState(key, "ahead", from: .seconds(3600), until: .seconds(86_400))
+            try await tell(checker, store, ahead, SigningKeyState.type, StreamFamily.signingKeysStream)
+            let old = try token(claims { ($0.iat, $0.nbf, $0.exp) = ($0.iat + 3600, $0.nbf + 3600, $0.exp + 3600) }, keyID: "ahead")
+            let new = try token(claims { $0.jti = "2" }, keyID: "ahead")
+            for checker in [checker, try TokenChecker(store: store, issuer: Self.issuer)] {
+                #expect(checker.check(new, now: Self.now) != nil)
+                #expect(checker.check(old, now: Self.now) == nil, "it would be good for an hour longer than was promised")
+            }
+            let ended = SessionEnded(session: Self.session, until: Self.now + .seconds(3600 + 630))
+            try await tell(checker, store, ended, SessionEnded.type, StreamFamily.sessionsStream)
+            for checker in [checker, try TokenChecker(store: store, issuer: Self.issuer)] {
+                #expect(checker.check(new, now: Self.now) == nil)
+                checker.expire(now: Self.now + .seconds(3660))
+                #expect(checker.check(old, now: Self.now + .seconds(3660)) == nil)
+            }
         }
     }
 

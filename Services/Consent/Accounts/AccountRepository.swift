@@ -187,9 +187,8 @@ struct AccountRepository: Sendable {
 
     /// - Throws: 429 where the account was sent too many links of this kind within an hour.
     func requireFewMails(_ db: Database, _ number: AccountNumber, _ purpose: MailLinkPurpose, at: Timestamp) throws {
-        let hour = Duration.seconds(3600)
-        guard try links.count(db, account: number, purpose: purpose, since: at - hour) < AddressService.mailsPerHour else {
-            throw Refusal(.tooManyRequests, retryAfter: hour)
+        guard try links.countLately(db, account: number, purpose: purpose, at: at) < AddressService.mailsPerHour else {
+            throw Refusal(.tooManyRequests, retryAfter: .seconds(3600))
         }
     }
 

@@ -22,14 +22,18 @@ struct KeyRotation: Hashable, Sendable {
     /// How long a key stays valid after its last signature: longer than any token.
     static let tail = Duration.seconds(3600)
 
-    /// The key that signs now; nil where there is none.
+    /// The key that signs now; where the clock was put back to before the first one, the one that would sign next, which every service
+    /// knows already. Nil where there is none.
+    /// - Parameter keys: those whose secret half is there.
     func signer(of keys: [KeyPeriod], at now: Timestamp) -> KeyPeriod? {
         keys.filter { $0.signsFrom <= now && now < $0.signsUntil }.max { $0.signsFrom < $1.signsFrom }
+            ?? keys.filter { now < $0.signsFrom }.min { $0.signsFrom < $1.signsFrom }
     }
 
-    /// The period of the key that must be made now; nil where none must. The first one, and one after a long standstill, signs at once.
+    /// The period of the key that must be made now; nil where none must. The first one, and one after a long standstill, signs at once. One
+    /// that lies further ahead than the next may was made while the clock was wrong, and keeps no other from being made.
     func due(after keys: [KeyPeriod], at now: Timestamp, id: String) -> KeyPeriod? {
-        let last = keys.map(\.signsUntil).max() ?? now
+        let last = keys.filter { $0.signsFrom - now <= Self.lead }.map(\.signsUntil).max() ?? now
         guard last - now <= Self.lead else { return nil }
         let start = max(last, now)
         return KeyPeriod(id: id, notBefore: now, signsFrom: start, signsUntil: start + period, notAfter: start + period + Self.tail)

@@ -32,11 +32,12 @@ struct LogInThrottle: Hashable, Sendable {
         run.flatMap { now - $0.last < memory ? $0 : nil }
     }
 
-    /// How long to wait before the next try; nil is leave to go on.
+    /// How long to wait before the next try; nil is leave to go on. A try that lies ahead was made before the clock was put back: it counts
+    /// as made now, so that few failures make nobody wait, and many no longer than ever.
     func wait(after run: FailureRun?, at now: Timestamp) -> Duration? {
         guard let run = current(run, at: now) else { return nil }
-        let left = pause(after: run.count) - (now - run.last)
-        return left > .zero ? min(left, Self.longestWait) : nil
+        let left = pause(after: run.count) - max(.zero, now - run.last)
+        return left > .zero ? left : nil
     }
 
     /// One more try: it counts as a failure until it has turned out to be right.

@@ -68,7 +68,7 @@ final class SigningKeys: Sendable {
     func sign(_ claims: AccessTokenClaims) throws -> String {
         let time = now()
         let rows = known.withLock { $0 }
-        guard let signer = rotation.signer(of: rows.map(\.period), at: time),
+        guard let signer = rotation.signer(of: rows.filter { $0.signing != nil }.map(\.period), at: time),
             let signing = rows.first(where: { $0.period.id == signer.id })?.signing
         else { throw Refusal(.unavailable, retryAfter: .seconds(5)) }
         let encoder = JSONEncoder()

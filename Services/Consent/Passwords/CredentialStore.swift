@@ -87,9 +87,17 @@ struct LogInRuns: Sendable {
                 """)
     }
 
-    func find(_ db: Database, _ subject: [UInt8]) throws -> FailureRun? {
-        try Row.fetchOne(db.cachedStatement(sql: "SELECT count, last_at FROM log_in_runs WHERE subject = ?"), arguments: [Data(subject)])
-            .map { FailureRun(count: $0[0], last: $0[1]) }
+    /// Of a run that lies ahead, since the clock was put back, the last try was made now, and it is kept so: else its wait would begin anew
+    /// with each question until the clock has caught up.
+    func find(_ db: Database, _ subject: [UInt8], at now: Timestamp) throws -> FailureRun? {
+        let row = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT count, last_at FROM log_in_runs WHERE subject = ?"), arguments: [Data(subject)])
+        guard var run = row.map({ FailureRun(count: $0[0], last: $0[1]) }) else { return nil }
+        if run.last > now {
+            run.last = now
+            try db.cachedStatement(sql: "UPDATE log_in_runs SET last_at = ? WHERE subject = ?").execute(arguments: [now, Data(subject)])
+        }
+        return run
     }
 
     func save(_ db: Database, _ subject: [UInt8], _ run: FailureRun) throws {

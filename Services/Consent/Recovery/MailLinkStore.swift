@@ -102,11 +102,16 @@ struct MailLinkStore: Sendable {
         return link
     }
 
-    /// How many links for this purpose the account was given since then and that still hold.
-    func count(_ db: Database, account: AccountNumber, purpose: MailLinkPurpose, since: Timestamp) throws -> Int {
+    /// What lies ahead by less counts nevertheless: of requests that come together one that came first may be written last.
+    private static let overtaking = Duration.seconds(600)
+
+    /// How many links for this purpose the account was given within the hour before `now` and that still hold. Those that lie ahead were
+    /// made before the clock was put back: counted, they would keep the next mail back until it has caught up.
+    func countLately(_ db: Database, account: AccountNumber, purpose: MailLinkPurpose, at now: Timestamp) throws -> Int {
         try Int.fetchOne(
-            db.cachedStatement(sql: "SELECT count(*) FROM mail_links WHERE account = ? AND purpose = ? AND made_at > ?"),
-            arguments: [account, purpose.rawValue, since]) ?? 0
+            db.cachedStatement(
+                sql: "SELECT count(*) FROM mail_links WHERE account = ? AND purpose = ? AND made_at > ? AND made_at <= ?"),
+            arguments: [account, purpose.rawValue, now - .seconds(3600), now + Self.overtaking]) ?? 0
     }
 
     /// Ends the account's links for this purpose.

@@ -95,7 +95,7 @@ struct Recoveries: Sendable {
         try await store.write { [self] db in
             try requests.remove(db, request.number)
             guard let account = try accounts.find(db, email: lookups.email(request.email)), account.state != .closing,
-                try links.count(db, account: account.number, purpose: .recover, since: time - .seconds(3600)) < Self.linksPerHour
+                try links.countLately(db, account: account.number, purpose: .recover, at: time) < Self.linksPerHour
             else { return }
             let contact: AccountContact
             do {

@@ -65,8 +65,8 @@ struct LogInStore: Sendable {
     }
 
     private func count(_ db: Database, _ begun: LogInTry, at now: Timestamp) throws -> LogInTurn {
-        let ofSubject = try runs.find(db, begun.subject)
-        let ofAddress = try runs.find(db, begun.address)
+        let ofSubject = try runs.find(db, begun.subject, at: now)
+        let ofAddress = try runs.find(db, begun.address, at: now)
         let waits = [
             LogInThrottle.account.wait(after: ofSubject, at: now), LogInThrottle.address.wait(after: ofAddress, at: now),
         ].compactMap { $0 }

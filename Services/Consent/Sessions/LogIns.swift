@@ -127,7 +127,9 @@ struct LogIns: Sendable {
             guard let row = try sessions.find(db, session) else { throw Problem.internal }
             let issued = try issuer.tokens(
                 for: account.subject, row, refresh: token, until: endsAt, at: time)
-            for row in try sessions.all(db, of: account.number).dropFirst(SessionStore.perAccount) {
+            // Not the new one, though the others may lie ahead of it where the clock was put back.
+            let others = try sessions.all(db, of: account.number).filter { $0.session != session }
+            for row in others.dropFirst(SessionStore.perAccount - 1) {
                 try ending.end(db, row, at: time, because: .displaced)
             }
             return issued

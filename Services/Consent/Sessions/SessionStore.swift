@@ -13,7 +13,7 @@ struct SessionRow: Sendable {
     /// What the device calls itself, sealed.
     let label: [UInt8]
     let createdAt: Timestamp
-    /// When it began or was last refreshed.
+    /// When it began, was last refreshed or proved anew: none of its access tokens was made later, so that it goes back with no clock.
     let usedAt: Timestamp
     /// Logged in by a temporary password that is to be changed first (ACC-08).
     let mustChange: Bool
@@ -130,8 +130,8 @@ struct SessionStore: Sendable {
     ) throws {
         try db.cachedStatement(
             sql: """
-                UPDATE sessions SET secret = ?, used_at = ?, ends_at = ?, spent_secret = ?, spent_at = ?, spent_key = NULL, spent_answer = ?,
-                restored = 0
+                UPDATE sessions SET secret = ?, used_at = max(used_at, ?), ends_at = ?, spent_secret = ?, spent_at = ?, spent_key = NULL,
+                spent_answer = ?, restored = 0
                 WHERE number = ?
                 """
         ).execute(arguments: [Data(token.secretDigest), at, endsAt, Data(spent.secretDigest), at, Data(answer), row.number])
@@ -144,8 +144,9 @@ struct SessionStore: Sendable {
 
     /// Whoever holds the session has just proved who they are.
     func authenticated(_ db: Database, _ session: SessionID, _ proof: Authentication) throws {
-        try db.cachedStatement(sql: "UPDATE sessions SET authenticated_at = ?, authenticated_by = ? WHERE session = ?")
-            .execute(arguments: [proof.at, proof.written, session])
+        try db.cachedStatement(
+            sql: "UPDATE sessions SET used_at = max(used_at, ?), authenticated_at = ?, authenticated_by = ? WHERE session = ?"
+        ).execute(arguments: [proof.at, proof.at, proof.written, session])
     }
 
     /// As `authenticated`, by the code that confirmed a new factor: the session may do everything.

@@ -18,7 +18,6 @@ struct TokenRules: Sendable {
     private struct Key: Sendable {
         let bytes: [UInt8]
         let verifying: VerifyingKey
-        let notBefore: Timestamp
         let notAfter: Timestamp
     }
 
@@ -36,7 +35,7 @@ struct TokenRules: Sendable {
     mutating func learn(_ state: SigningKeyState) {
         keys[state.keyID] = Base64URL.decode(state.publicKey).flatMap { bytes in
             (try? VerifyingKey(bytes: bytes)).map { verifying in
-                Key(bytes: bytes, verifying: verifying, notBefore: state.notBefore, notAfter: state.notAfter)
+                Key(bytes: bytes, verifying: verifying, notAfter: state.notAfter)
             }
         }
     }
@@ -108,10 +107,14 @@ struct TokenRules: Sendable {
         return PersonID(claims.sub).map { peopleGone[$0] == nil } ?? true
     }
 
+    /// Its beginning is not asked for: a key is said after it was made, so that one that lies ahead tells of a clock that was put back, and
+    /// whoever logs in or refreshes then must be believed at once.
     private func usable(_ keyID: String, _ now: Timestamp) -> Key? {
-        keys[keyID].flatMap { $0.notBefore <= now + Self.clockSkew && now <= $0.notAfter ? $0 : nil }
+        keys[keyID].flatMap { now <= $0.notAfter ? $0 : nil }
     }
 
+    /// A token that lies ahead is refused though consent signed it: it would be good for longer than was promised, and outlive what is kept
+    /// of an end. Its holder refreshes.
     private func isTimely(_ claims: AccessTokenClaims, _ now: Timestamp) -> Bool {
         // Compared as seconds: what a token says may be any number, and multiplied it could overflow.
         let second = now.milliseconds / 1000

@@ -42,6 +42,16 @@ struct LogInRuleTests {
         #expect(LogInThrottle.account.wait(after: run, at: Self.start) == .seconds(60))
     }
 
+    @Test("CON-09: one log-in of before the clock was put back made everybody behind the address wait a minute, until it had caught up")
+    func fewFailuresAhead() {
+        for count in [0, 1, 4] {
+            #expect(LogInThrottle.account.wait(after: FailureRun(count: count, last: Self.start + .seconds(3600)), at: Self.start) == nil)
+        }
+        let run = FailureRun(count: 5, last: Self.start + .seconds(3600))
+        #expect(LogInThrottle.account.wait(after: run, at: Self.start) == .seconds(1))
+        #expect(LogInThrottle.account.adding(to: run, at: Self.start) == FailureRun(count: 6, last: Self.start))
+    }
+
     @Test("NFR-15: an address, perhaps of many people, waits from its twentieth failure and is forgiven in a quarter of an hour")
     func addresses() {
         #expect(LogInThrottle.address.wait(after: FailureRun(count: 19, last: Self.start), at: Self.start) == nil)
@@ -87,6 +97,21 @@ struct LogInRuleTests {
             now = now + .seconds(3600)
         }
         #expect((24...26).contains(keys.count))
+    }
+
+    @Test("NFR-08: after the clock was put back no key signed until it had caught up")
+    func keysAhead() {
+        let rotation = KeyRotation(period: .seconds(30 * 86_400))
+        let key = KeyPeriod(
+            id: "ahead", notBefore: Self.start, signsFrom: Self.start, signsUntil: Self.start + .seconds(30 * 86_400),
+            notAfter: Self.start + .seconds(30 * 86_400 + 3600))
+        let (hour, year) = (Self.start - .seconds(3600), Self.start - .seconds(365 * 86_400))
+        #expect(rotation.signer(of: [key], at: hour) == key && rotation.signer(of: [key], at: year) == key)
+        #expect(rotation.due(after: [key], at: hour, id: "next") == nil)
+        // Else one key signed for a year and a month.
+        let next = rotation.due(after: [key], at: year, id: "next")
+        #expect(next?.signsFrom == year && rotation.signer(of: [key, next].compactMap { $0 }, at: year) == next)
+        #expect(rotation.signer(of: [key], at: key.signsUntil) == nil)
     }
 
     @Test("NFR-08: after a standstill of months a key is there at once")
