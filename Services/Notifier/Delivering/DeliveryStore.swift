@@ -76,17 +76,18 @@ struct DeliveryStore: Sendable {
         ).compactMap { row in DeliveryID(row).map { ($0, Delivery(row), urgent ? nil : row["recipient"]) } }
     }
 
-    /// How many messages the address got first attempts of since `since`, and when the first of these was.
+    /// How many messages the address got first attempts of since `since`, and when the first of these was. Those that lie ahead were begun
+    /// before the clock was set back.
     func begun(
-        _ db: Database, for recipient: Data, on channel: Channel, since: Timestamp
+        _ db: Database, for recipient: Data, on channel: Channel, since: Timestamp, at now: Timestamp
     ) throws -> (count: Int, oldest: Timestamp?) {
         let row = try Row.fetchOne(
             db,
             sql: """
                 SELECT count(*) AS n, min(first_at) AS oldest FROM deliveries
-                WHERE recipient = ? AND channel = ? AND first_at > ? AND urgent = 0
+                WHERE recipient = ? AND channel = ? AND first_at > ? AND first_at <= ? AND urgent = 0
                 """,
-            arguments: [recipient, channel.rawValue, since])
+            arguments: [recipient, channel.rawValue, since, now])
         return (row?["n"] ?? 0, row?.value("oldest"))
     }
 
@@ -110,26 +111,27 @@ struct DeliveryStore: Sendable {
 
     private static let isStray = """
         settled = 0 AND state = 'queued' AND begun_at IS NULL
-        AND next_at > CASE WHEN urgent = 1 OR attempts > 0 THEN ? ELSE ? END
+        AND next_at > CASE WHEN urgent = 1 AND first_at IS NULL THEN ? WHEN urgent = 1 OR attempts > 0 THEN ? ELSE ? END
         """
 
-    /// From when on an attempt lies further ahead than any pause leads; a second more, since two looks at a clock may differ.
-    private static func strayFrom(_ now: Timestamp, _ pace: Pace) -> (usual: Timestamp, first: Timestamp) {
+    /// From when on an attempt lies further ahead than anything puts it off; a second more, since two looks at a clock may differ. An urgent
+    /// one that was never tried is put off by nothing, one that is not urgent by the rate limit too.
+    private static func strayFrom(_ now: Timestamp, _ pace: Pace) -> [Timestamp] {
         let usual = now + pace.longestPause + .seconds(1)
-        return (usual, max(usual, now + Pace.rateLimit + .seconds(1)))
+        return [now + .seconds(1), usual, max(usual, now + Pace.rateLimit + .seconds(1))]
     }
 
     /// Whether `hasten` has anything to do.
     func hasStray(_ db: Database, at now: Timestamp, _ pace: Pace) throws -> Bool {
-        let from = Self.strayFrom(now, pace)
-        return try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM deliveries WHERE \(Self.isStray))", arguments: [from.usual, from.first]) ?? false
+        try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM deliveries WHERE \(Self.isStray))",
+            arguments: StatementArguments(Self.strayFrom(now, pace))) ?? false
     }
 
     func hasten(_ db: Database, at now: Timestamp, _ pace: Pace) throws {
-        let from = Self.strayFrom(now, pace)
         try db.execute(
-            sql: "UPDATE deliveries SET next_at = ? WHERE \(Self.isStray)", arguments: [now, from.usual, from.first])
+            sql: "UPDATE deliveries SET next_at = ? WHERE \(Self.isStray)",
+            arguments: StatementArguments([now] + Self.strayFrom(now, pace)))
     }
 
     /// For gauges: how many wait on each channel and since when the longest.

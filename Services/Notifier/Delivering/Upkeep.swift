@@ -62,10 +62,8 @@ final class Upkeep: Sendable {
         while true {
             do {
                 try await settleOverdue()
-                if round.isMultiple(of: Upkeep.roundsPerMeasure) {
-                    try await store.hasten(pace)
-                    try await measure()
-                }
+                try await store.hasten(pace, at: store.clock.now)
+                if round.isMultiple(of: Upkeep.roundsPerMeasure) { try await measure() }
                 if round.isMultiple(of: Upkeep.roundsPerExpiry) {
                     let now = store.clock.now
                     try await store.expire(messagesBefore: now - keep, inboxBefore: now - keepInbox)

@@ -164,10 +164,9 @@ struct MessageRepository: Sendable {
     private func rateLimitEnd(
         _ db: Database, _ recipient: Data, _ channel: Channel, _ perHour: Int, at now: Timestamp
     ) throws -> Timestamp? {
-        let hour = Pace.rateLimit
-        let begun = try deliveries.begun(db, for: recipient, on: channel, since: now - hour)
+        let begun = try deliveries.begun(db, for: recipient, on: channel, since: now - Pace.rateLimit, at: now)
         guard begun.count >= perHour, let oldest = begun.oldest else { return nil }
-        return oldest + hour
+        return oldest + Pace.rateLimit
     }
 
     /// Changes one delivery and publishes what is settled by it. `change` returns whether there is anything to store.
@@ -192,9 +191,8 @@ struct MessageRepository: Sendable {
         }
     }
 
-    /// Attempts that were put off for longer than anything is, by a clock that was ahead and is right again, are due now.
-    func hasten(_ pace: Pace) async throws {
-        let now = clock.now
+    /// Attempts that were put off for longer than anything is, by a clock that was ahead and is right again or has been set back, are due now.
+    func hasten(_ pace: Pace, at now: Timestamp) async throws {
         let hasStray = try await store.read { try deliveries.hasStray($0, at: now, pace) }
         if hasStray { try await store.write { try deliveries.hasten($0, at: now, pace) } }
     }

@@ -245,6 +245,30 @@ struct UrgencyStories {
         }
     }
 
+    @Test("SOS-22: after the clock went back an alarm that had just been taken waited until it had caught up, and so did other messages")
+    func clockWentBack() async throws {
+        try await Stage.playStarted { stage, notifier in
+            let store = notifier.parts.store
+            let phone = "+39333123456"
+            func claim(at now: Timestamp) async throws -> [MessageID] {
+                try await store.claim(.sms, order: ["gateway"], limit: 9, others: 9, perHour: 1, at: now).map(\.id.message)
+            }
+            let earlier = passwordChanged(to: Recipient(person: nil, phone: phone), [.sms])
+            try await stage.send(earlier)
+            #expect(try await claim(at: .now) == [earlier.message])
+            let (alarm, later) = (alert(phone), passwordChanged(to: Recipient(person: nil, phone: phone), [.sms]))
+            for message in [alarm, later] { try await stage.send(message) }
+            let pace = Pace(backoff: Backoff(.seconds(2), upTo: .seconds(120)), unknown: .seconds(30), receipt: .seconds(86_400))
+            let minute = Timestamp.now - .seconds(60)
+            try await store.hasten(pace, at: minute)
+            #expect(try await claim(at: minute) == [alarm.message])
+            let back = Timestamp.now - .seconds(3 * 3600)
+            #expect(try await claim(at: back).isEmpty)
+            try await store.hasten(pace, at: back)
+            #expect(try await claim(at: back) == [later.message], "what lies ahead is not counted to the hour's limit")
+        }
+    }
+
     @Test(
         "SOS-22: the gateway gets the text with its link and the call with words that can be read aloud; a push of a prompt leads to its page"
     )
