@@ -52,7 +52,7 @@ struct Exports: Sendable {
         let sealed = try transfers.seal(request, "request", of: job, reader.person)
         let (table, perDay) = (transfers.table, perDay)
         let begun = try await transfers.store.write { db in
-            let begun = try table.begun(db, of: reader.number, .export, since: now - Self.day)
+            let begun = try table.begun(db, of: reader.number, .export, since: now - Self.day, at: now)
             if begun.count < perDay { try table.add(db, job, of: reader.number, .export, request: sealed, at: now) }
             return begun
         }

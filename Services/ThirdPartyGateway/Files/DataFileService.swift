@@ -64,7 +64,7 @@ struct DataFileService: Sendable {
         let beginning = try await store.write { [table] db -> Beginning in
             let known = try table.list(db, of: request.id, limit: Self.listed)
             if let same = known.first(where: { $0.state == .open && $0.order == order }) { return .begun(same) }
-            let begun = try table.begun(db, of: request.organisation, since: now - Self.day)
+            let begun = try table.begun(db, of: request.organisation, since: now - Self.day, at: now)
             if begun.count >= limit { return .exhausted(until: begun[begun.count - limit] + Self.day - now) }
             try table.add(db, job)
             return .begun(job)
@@ -146,7 +146,8 @@ struct DataFileService: Sendable {
     /// One job; false where none waits that may be begun.
     func workOff() async throws -> Bool {
         let now = clock()
-        guard let job = turns.begin(try await store.read { [table] db in try table.next(db, at: now) }) else { return false }
+        let waiting = try await store.read { [table] db in try table.next(db, at: now, longest: Self.pause) }
+        guard let job = turns.begin(waiting) else { return false }
         defer {
             turns.end(job)
             wake()

@@ -155,22 +155,27 @@ struct DataFileStore: Sendable {
     }
 
     /// The first that waits of each organisation, oldest first.
-    func next(_ db: Database, at now: Timestamp) throws -> [DataFileJob] {
+    /// - Parameter pause: the longest there is; what is put off further was put off by a clock that has been set back since.
+    func next(_ db: Database, at now: Timestamp, longest pause: Duration) throws -> [DataFileJob] {
         try rows(
             db,
             """
             number IN (SELECT number FROM (
                 SELECT number, row_number() OVER (PARTITION BY organisation ORDER BY retry_at, number) AS place
-                FROM data_files WHERE state = 'open' AND retry_at <= ?) WHERE place = 1)
+                FROM data_files WHERE state = 'open' AND (retry_at <= ? OR retry_at > ?)) WHERE place = 1)
             ORDER BY retry_at, number
-            """, [now])
+            """, [now, now + pause])
     }
 
-    /// When the organisation's jobs since `moment` were begun, oldest first.
-    func begun(_ db: Database, of organisation: OrganisationID, since moment: Timestamp) throws -> [Timestamp] {
+    /// What lies ahead by less counts nevertheless: of requests that come together one that came first may be written last.
+    private static let overtaking = Duration.seconds(600)
+
+    /// When the organisation's jobs since `moment` were begun, oldest first; not those that lie ahead since the clock was set back.
+    func begun(_ db: Database, of organisation: OrganisationID, since moment: Timestamp, at now: Timestamp) throws -> [Timestamp] {
         try Timestamp.fetchAll(
-            db.cachedStatement(sql: "SELECT created_at FROM data_files WHERE organisation = ? AND created_at > ? ORDER BY created_at"),
-            arguments: [organisation, moment])
+            db.cachedStatement(
+                sql: "SELECT created_at FROM data_files WHERE organisation = ? AND created_at > ? AND created_at <= ? ORDER BY created_at"),
+            arguments: [organisation, moment, now + Self.overtaking])
     }
 
     /// Jobs of which there may be files.

@@ -39,7 +39,7 @@ struct WebhookDeliveryStore: Sendable {
             return now - outcomeAt >= WebhookQueueStore.heartbeat ? .heartbeat : .wait(until: outcomeAt + WebhookQueueStore.heartbeat)
         }
         if message.content == .unreadable { return .damaged(message) }
-        guard message.dueAt <= now else { return .wait(until: message.dueAt) }
+        guard WebhookSchedule.isDue(message.dueAt, attempts: message.attempts, at: now) else { return .wait(until: message.dueAt) }
         // What consent says now is not known: the end of a grant is sent nevertheless, data wait.
         guard channel == .notices || gate.isOpen else { return .wait(until: now + .milliseconds(500)) }
         return .message(message, endpoint, try rendering.render(db, message))

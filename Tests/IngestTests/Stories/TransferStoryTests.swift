@@ -144,6 +144,22 @@ import Testing
         }
     }
 
+    @Test("MYD-13: after the clock went back whoever had had a day's exports waited for the step and the day")
+    func clockWentBack() async throws {
+        try await IngestHarness.runWithAccount { harness, account in
+            _ = try await harness.export(["format": "json"], token: account.token)
+            _ = try await harness.export(["format": "csv"], token: account.token)
+            let exports = harness.ingest.ownData.exports
+            let reader = try await harness.ingest.deviceModule.people.reader(of: account.person)
+            func isBegun(at now: Timestamp) async throws -> Bool {
+                guard case .begun = try await exports.begin(TransferRequest(format: .ndjson), of: reader, now: now) else { return false }
+                return true
+            }
+            #expect(try await !isBegun(at: .now))
+            #expect(try await isBegun(at: Timestamp.now - .seconds(3600)))
+        }
+    }
+
     @Test("MYD-13: an export that a restart interrupted is written again, sealed on disk, gone after its time")
     func restart() async throws {
         try await withTemporaryFolder { folder in

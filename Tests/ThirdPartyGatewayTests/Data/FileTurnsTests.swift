@@ -53,7 +53,8 @@ struct FileTurnsTests {
                 endedAt: nil, parts: [], fault: nil)
             try await store.write { db in try DataFileStore().add(db, other) }
             func open() async throws -> [OrganisationID] {
-                try await store.read { db in try DataFileStore().next(db, at: .init(milliseconds: .max)) }.map(\.organisation)
+                let end = Timestamp(milliseconds: .max)
+                return try await store.read { db in try DataFileStore().next(db, at: end, longest: .zero) }.map(\.organisation)
             }
             #expect(try await open() == [mine.organisation, other.organisation], "the first of each")
             #expect(try await service.workOff())
@@ -64,6 +65,29 @@ struct FileTurnsTests {
             #expect(try await open().isEmpty)
             let known = try await service.list(of: request)
             #expect(known.filter { $0.state == .done }.count == DataFormat.allCases.count)
+        }
+    }
+
+    @Test("ORG-20: after the clock went back a job that was put off for seconds, and whoever had had a day's files, waited for the step")
+    func clockWentBack() async throws {
+        try await RequestHarness.run(environment: ["TRACKME_ORG_FILES_PER_DAY": "1"]) { harness in
+            let service = harness.parts.files
+            _ = harness.world.add(RequestHarness.code)
+            let request = try await harness.granted(harness.form())
+            let mine = try #require(try await harness.stored(request)?.request)
+            func isBegun(_ format: DataFormat) async throws -> Bool {
+                let order = DataFileOrder(format: format, types: [.heartRate], from: mine.from, to: mine.to)
+                guard case .begun = try await service.begin(order, of: mine) else { return false }
+                return true
+            }
+            #expect(try await isBegun(.csv))
+            #expect(try await !isBegun(.xml))
+            harness.world.silenceIngest(true)
+            #expect(try await service.workOff())
+            #expect(try await !service.workOff(), "it is put off")
+            harness.world.pass(.seconds(-7200))
+            #expect(try await service.workOff())
+            #expect(try await isBegun(.xml))
         }
     }
 }

@@ -30,6 +30,15 @@ struct WebhookScheduleTests {
         }
     }
 
+    @Test("SHR-14: after the clock went back what was to go now, or again in a second, waited until the clock had caught up")
+    func clockWentBack() {
+        func isDue(_ ahead: Duration, attempts: Int) -> Bool {
+            WebhookSchedule.isDue(Self.start + ahead, attempts: attempts, at: Self.start)
+        }
+        #expect(isDue(.zero, attempts: 1) && isDue(.seconds(1), attempts: 0) && isDue(Self.hour * 2, attempts: 3))
+        #expect(!isDue(.seconds(1), attempts: 1) && !isDue(WebhookSchedule.longestRetryAfter, attempts: 1))
+    }
+
     @Test("pauses double from a second to 15 s in the first ten minutes, to 2 min in two hours, to 15 min after")
     func pauses() {
         func pause(after attempts: Int, failing: Duration) -> Duration? {
