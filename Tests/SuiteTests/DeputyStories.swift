@@ -1,5 +1,6 @@
 // The second dispatcher beside the whole suite: what consent tells both of them.
 
+import Bus
 import Contracts
 import ServiceKit
 import TestKit

@@ -107,7 +107,7 @@ extension SupervisionService {
     /// Those of these people who are known here without a card.
     func withoutCard(among asked: Set<PersonID>) -> Set<PersonID> {
         asked.filter { person in
-            guard person != canary, let watched = people[person] else { return false }
+            guard !isSynthetic(person), let watched = people[person] else { return false }
             return watched.subscriber.card == nil
         }
     }

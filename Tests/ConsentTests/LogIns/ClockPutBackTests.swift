@@ -1,7 +1,9 @@
 // Log-ins, refreshes and ends of sessions where the machine's clock goes back: nobody is locked out, and nothing that ended begins anew.
 
+import Bus
 import Contracts
 import Foundation
+import ServiceKit
 import Storage
 import TestKit
 import Testing

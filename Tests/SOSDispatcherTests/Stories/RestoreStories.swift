@@ -125,9 +125,9 @@ struct RestoreStories {
             _ = try await eventually("it is told that all is well") {
                 try? await stage.question(AnswerPrompt(person: person, answer: .fine), of: .first)
             }
-            try await eventually("the second knows it") {
-                try await second.parts.store.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM pair_heard") } == 1
-            }
+            // Not the first fact that it keeps: under load a call may have been told before.
+            try await eventually("the second knows it") { second.parts.pair.hasAnswers }
+            try await second.parts.journal.commitEverything()
             await first.stop()
             await second.stop()
 

@@ -5,6 +5,7 @@ import Contracts
 import Foundation
 import ServiceKit
 import ServiceLifecycle
+import Storage
 import Synchronization
 import TestKit
 import Testing

@@ -6,6 +6,7 @@ import HTTPKit
 import HTTPTypes
 import Outbound
 import Sealing
+import ServiceKit
 import TestKit
 import Testing
 
