@@ -21,8 +21,10 @@ struct GatewayRestoreStore: Sendable {
 
     /// In the transaction of the new epoch.
     func begin(_ db: Database, at now: Timestamp) throws {
-        // Invoices are numbered by its second: never by one that has been.
-        let at = try restoredAt(db).map { max(now, $0 + .seconds(1)) } ?? now
+        // Invoices are numbered by its second: never by one that has been. A clock that is behind what the copy holds is wrong; the year must
+        // not lie before it, and the same copy, put back twice, must not begin the same series.
+        let known = [try restoredAt(db), try InvoiceStore.latest(db)].compactMap { $0 }.max()
+        let at = known.map { $0 < now ? now : $0 + .seconds(Int64.random(in: 1...86_400)) } ?? now
         try db.execute(sql: "INSERT OR REPLACE INTO restores VALUES (1, ?, 1)", arguments: [at])
         try FeedEpochStore().renew(db, at: now)
     }

@@ -3,6 +3,7 @@
 import Contracts
 import HTTPKit
 import Sealing
+import ServiceKit
 
 struct ErasureRoutes: Sendable {
     let service: ErasureService
@@ -41,7 +42,7 @@ struct ErasureRoutes: Sendable {
             let body: ErasureOrderBody = try await exchange.json()
             let ordered = try await AccountRefusal.answering {
                 try await service.confirm(
-                    person, body.confirmation, password: body.password, at: exchange.receivedAt,
+                    person, body.confirmation, password: body.password, at: .now,
                     trace: String(exchange.requestID.prefix(32)))
             }
             let answer = ErasureOrderAnswer(

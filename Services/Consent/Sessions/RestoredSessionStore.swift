@@ -43,7 +43,8 @@ struct RestoredSessionStore: Sendable {
         guard let found, try found.name == Self.name(db) else { return try table.endAll(db, at: time) }
         for entry in found.entries {
             try db.cachedStatement(sql: "DELETE FROM sessions WHERE session = ?").execute(arguments: [entry.session])
-            let ended = SessionEnded(session: entry.session, until: SessionLife.lastTokenExpires(lastUsed: entry.at))
+            // The list keeps no cause. As if by itself: the push endpoints of everybody whose log-in the operator has just ended would go.
+            let ended = SessionEnded(session: entry.session, until: SessionLife.lastTokenExpires(lastUsed: entry.at), lapsed: true)
             if ended.until > time { try table.rememberEnded(db, ended) }
         }
         try db.execute(sql: "UPDATE sessions SET restored = 1")

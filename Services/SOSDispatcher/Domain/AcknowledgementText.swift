@@ -13,8 +13,8 @@ struct AcknowledgementText: Hashable, Sendable {
 
     /// What may stand beside the code of an acceptance. "Received" is not among them: it says as little as a bare 2xx.
     static let accepting: Set<String> = [
-        "OK", "OKAY", "YES", "SI", "ACCEPTED", "CONFIRMED", "COMING", "ARRIVING", "ACCETTO", "ACCETTATO", "CONFERMO", "ARRIVIAMO",
-        "PARTITI",
+        "OK", "OKAY", "YES", "SI", "ACCEPT", "ACCEPTED", "CONFIRM", "CONFIRMED", "COMING", "ARRIVING", "ACCETTO", "ACCETTATO", "CONFERMO",
+        "ARRIVIAMO", "PARTITI",
     ]
     /// One of these rejects, wherever it stands.
     static let rejecting: Set<String> = [

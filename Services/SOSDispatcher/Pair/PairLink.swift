@@ -167,11 +167,9 @@ actor PairLink {
         await dispatcher.heard(facts)
         positions = next.isEmpty ? positions : next
         for person in newcomers {
-            // Nobody waits for this: until it comes, the person's position is unknown, and a call says so.
-            Task { [latest, supervision] in
-                await supervision.began(elsewhere: person)
-                await supervision.note(latest(person), of: person)
-            }
+            // Nobody waits for these: until it comes, the person's position is unknown, and a call says so.
+            Task { [latest, supervision] in await supervision.note(latest(person), of: person) }
+            Task { [supervision] in await supervision.began(elsewhere: person) }
         }
         let kinds = Set(facts.compactMap(\.kind))
         guard !kinds.isEmpty else { return }

@@ -45,7 +45,7 @@ struct CardReading: SupervisionEventConsumer {
                 waiting.subtract(asked)
             }
         } catch {
-            supervision.missingCards.note(waiting)
+            supervision.missingCards.putBack(waiting)
             throw error
         }
     }
@@ -60,6 +60,11 @@ final class MissingCards: Sendable {
         guard !more.isEmpty else { return }
         people.withLock { $0.formUnion(more) }
         wakeUp.notify()
+    }
+
+    /// Without a wake-up: a round that failed would wake itself out of its pause.
+    func putBack(_ waiting: Set<PersonID>) {
+        people.withLock { $0.formUnion(waiting) }
     }
 
     func take() -> Set<PersonID> {

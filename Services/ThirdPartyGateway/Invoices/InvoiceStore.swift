@@ -52,6 +52,11 @@ struct InvoiceStore: Sendable {
                 """)
     }
 
+    /// When the newest was made out; nil where there is none.
+    static func latest(_ db: Database) throws -> Timestamp? {
+        try Timestamp.fetchOne(db, sql: "SELECT max(issued_at) FROM invoices")
+    }
+
     /// Makes the next one out. The store has one writer, so that numbers have no gaps; a second one of the same kind for a payment is
     /// the first again.
     func issue(

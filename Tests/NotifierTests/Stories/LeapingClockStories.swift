@@ -103,7 +103,7 @@ struct LeapingClockStories {
             provider.answer(503)
             clock.set(ahead: Self.leap)
             try await stage.start(try settings(stage, provider), clock: clock.read)
-            let message = text()
+            let message = text(notAfter: clock.now + .seconds(3600))
             try await stage.send(message)
             try await eventually("it was tried") { provider.posts.count > 1 }
             clock.set(ahead: .zero)

@@ -89,7 +89,7 @@ struct AcknowledgementTextTests {
         "SOS-19: the code alone accepts, and with words that say so",
         arguments: [
             "7K3M9Q", " 7k3m9q. ", "(7K3M9Q)", "OK 7K3M9Q", "ok: 7k3m9q!", "OK+7K3M9Q", "7K3M9Q OK", "Sì 7K3M9Q", "SI' 7K3M9Q",
-            "yes, 7K3M9Q", "7K3M9Q accetto, partiti", "Arriviamo 7K3M9Q", "7K3M9Q 7K3M9Q", "OK\n7K3M9Q\n", "accepted 7K3M9Q",
+            "yes, 7K3M9Q", "7K3M9Q accetto, partiti", "Arriviamo 7K3M9Q", "7K3M9Q 7K3M9Q", "OK\n7K3M9Q\n", "ACCEPT 7K3M9Q",
         ])
     func accepted(text: String) {
         #expect(AcknowledgementText(text).meaning(of: Self.codes) == .accepted)

@@ -22,6 +22,24 @@ struct CardStories {
         }
     }
 
+    /// This consent keeps no state: whoever begins to follow it hears what is said from then on.
+    /// - Returns: what comes next on its stream, where each of them has heard all that was said.
+    private static func follow(_ consent: TalkingConsent, _ dispatchers: Stage.Dispatcher...) async throws -> Int64 {
+        for dispatcher in dispatchers {
+            try await eventually("each follows consent") { () async throws -> Bool in
+                try await consent.say(card, of: .random())
+                return try await !dispatcher.parts.store.positions(of: .emergencyCards).isEmpty
+            }
+        }
+        return try await eventually("each has heard the same") { () async throws -> Int64? in
+            var heard: Set<Int64> = []
+            for dispatcher in dispatchers {
+                heard.formUnion(try await dispatcher.parts.store.positions(of: .emergencyCards).map(\.next))
+            }
+            return heard.count == 1 ? heard.first : nil
+        }
+    }
+
     private static func supervise(_ person: PersonID, _ dispatchers: Stage.Dispatcher...) async throws {
         for dispatcher in dispatchers {
             try await eventually("each supervises") { await dispatcher.parts.supervision.isSubscribed(person) }
@@ -36,11 +54,12 @@ struct CardStories {
         try await Stage.playPair(desk) { stage, first, second in
             let consent = try await stage.consent()
             let anna = PersonID.random()
+            let followed = try await Self.follow(consent, first, second)
             if isCardFirst {
                 try await consent.say(Self.card, of: anna)
                 for dispatcher in [first, second] {
                     try await eventually("it has passed") {
-                        try await dispatcher.parts.store.positions(of: .emergencyCards).contains { $0.next > 1 }
+                        try await dispatcher.parts.store.positions(of: .emergencyCards).contains { $0.next > followed }
                     }
                     #expect(await dispatcher.parts.supervision.subscriber(of: anna) == nil, "nothing is kept of who is not subscribed")
                 }
