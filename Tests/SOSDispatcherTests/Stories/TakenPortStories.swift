@@ -45,8 +45,7 @@ struct TakenPortStories {
                 try await built.parts.store.store.read { try CanaryStore().load($0)?.person } != nil
             }
             fails.notify()
-            // Sooner than all that are left would be cancelled.
-            let ended = try await eventually("all modules end", within: .seconds(7)) { outcome.withLock { $0 } }
+            let ended = try await eventually("all modules end") { outcome.withLock { $0 } }
             #expect(ended == "\(BrokenModule())")
             #expect(log.lines.contains { $0.contains("a module of the service failed") && $0.contains("BrokenModule") })
             await built.runtime.bus.shutdown()
