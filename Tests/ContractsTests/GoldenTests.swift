@@ -32,6 +32,8 @@ struct GoldenTests {
         #expect(recorded.samples[1].value == nil && recorded.firstTriedAt == nil)
         let tried = try Golden.roundTrip(SamplesRecorded.self, "samples-recorded.first-tried.v1.json")
         #expect(tried.firstTriedAt == Timestamp(milliseconds: 1_768_003_848_000))
+        let sent = try Golden.roundTrip(SamplesRecorded.self, "samples-recorded.sent.v1.json")
+        #expect(sent.samples.map { $0.age(receivedAt: sent.receivedAt, sentAt: sent.sentAt) } == [.seconds(1)])
         #expect(try Golden.roundTrip(DeviceState.self, "device-state.v1.json").active)
         #expect(try Golden.roundTrip(EmergencyChanged.self, "emergency-changed.v1.json").change == "opened")
     }

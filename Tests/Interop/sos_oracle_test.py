@@ -432,6 +432,15 @@ class OracleTest(unittest.TestCase):
 """
         self.assertEqual(listed(recordings=(recording,)).splitlines()[:2], ["0 opened heart-rate", "2000 muted heart-rate"])
 
+    def test_age_by_the_devices_own_clock_where_the_upload_says_it(self):
+        # The clock that receives is two minutes ahead; then what is five minutes old by the device, and new by that clock.
+        late = ["0 late-critical heart-rate"]
+        for own, sent, expected in [(-120_000, -120_000, OPEN), (-120_000, None, late), (0, 300_000, late)]:
+            machine = Machine()
+            machine.subscribe(-1000)
+            machine.upload(0, [(HR, own, 130)], sent=sent)
+            self.assertEqual([f"{time} {event} {name}" for time, event, name in machine.events], expected)
+
     def test_acknowledgement_comes_before_an_upload_at_the_same_time(self):
         # Called at 3500, in range since 60000, acknowledged at 180000: the upload of 180000 closes.
         recording = "time,HR_bpm\n1970-01-01T00:00:00Z,130\n1970-01-01T00:01:00Z,70\n1970-01-01T00:03:00Z,70\n"

@@ -1,15 +1,16 @@
-// Whether this machine's clock is wrong, told by the devices that send: one of them may err, most of them alike do not.
+// Whether this machine's clock is wrong, told by the devices of people who send: one of them may err, most of them alike do not.
 
 import Contracts
 
-/// Compares what devices measured last with when it was received. Where most of those that send now are off by about as much, it is this
-/// machine that is. All times but the offsets are steady ones, of any beginning: the clock in doubt measures nothing here.
+/// Compares what devices' clocks say, or what they measured last, with when it was received. Where those of most people who send now are
+/// off by about as much, it is this machine that is. People count and not devices: nobody raises the alarm or outvotes others by having
+/// many. All times but the offsets are steady ones, of any beginning: the clock in doubt measures nothing here.
 struct ClockDoubt: Sendable {
     struct Finding: Hashable, Sendable {
         /// How far this machine is ahead; negative where it is behind.
         var offset: Duration
-        /// How many devices say so, of those that send now.
-        var devices: Int
+        /// Of how many people the devices say so, of those who send now.
+        var people: Int
         var sending: Int
     }
 
@@ -27,8 +28,10 @@ struct ClockDoubt: Sendable {
     static let memory = Duration.seconds(900)
     /// No more devices are listened to at once: so many tell enough.
     static let most = 1000
+    static let mostOfOne = 8
 
     private struct Device {
+        let person: Int64
         var offset: Duration
         /// The offset that the later ones are compared with, and since when they are about the same.
         var first: Duration
@@ -44,10 +47,11 @@ struct ClockDoubt: Sendable {
     private var lastEvidence = Duration.zero
 
     /// An upload has come.
-    /// - Parameter offset: from the newest of its times to its receipt.
-    mutating func note(_ device: Int64, offset: Duration, at now: Duration) {
+    /// - Parameter offset: to its receipt from when its device wrote it, or from the newest of its times.
+    mutating func note(_ device: Int64, of person: Int64, offset: Duration, at now: Duration) {
         guard var known = devices[device] else {
-            if devices.count < Self.most { devices[device] = Device(offset: offset, first: offset, since: now, heard: now) }
+            guard devices.count < Self.most, devices.values.count(where: { $0.person == person }) < Self.mostOfOne else { return }
+            devices[device] = Device(person: person, offset: offset, first: offset, since: now, heard: now)
             return
         }
         if (offset - known.first).magnitude > Self.wavering { (known.first, known.since) = (offset, now) }
@@ -58,7 +62,9 @@ struct ClockDoubt: Sendable {
     /// Says what is to be thought now.
     mutating func look(at now: Duration) -> Finding? {
         devices = devices.filter { now - $0.value.heard <= Self.memory }
-        let offsets = devices.values.filter { now - $0.heard <= Self.sendingFor && $0.isProven }.map(\.offset).sorted()
+        let proven = devices.values.filter { now - $0.heard <= Self.sendingFor && $0.isProven }.map { ($0.person, $0.offset) }
+        // Of one person's devices the one that is least off counts.
+        let offsets = Dictionary(proven, uniquingKeysWith: { $0.magnitude <= $1.magnitude ? $0 : $1 }).values.sorted()
         guard !offsets.isEmpty else {
             // Devices that send seldom do not end it by being silent.
             if now - lastEvidence > Self.memory { finding = nil }
@@ -68,7 +74,7 @@ struct ClockDoubt: Sendable {
         let median = offsets[offsets.count / 2]
         let alike = offsets.count { ($0 - median).magnitude <= Self.likeness }
         let isWrong = median.magnitude > Self.bound && alike * 2 > offsets.count
-        finding = isWrong ? Finding(offset: median, devices: alike, sending: offsets.count) : nil
+        finding = isWrong ? Finding(offset: median, people: alike, sending: offsets.count) : nil
         return finding
     }
 }
@@ -82,9 +88,9 @@ extension ClockDoubt.Finding: CustomStringConvertible {
     var description: String {
         let isAhead = offset > .zero
         let what = "the clock of this machine seems to be \(abs(offset.components.seconds)) s \(isAhead ? "ahead" : "behind")"
-        let who = "\(devices) of \(sending) devices"
+        let who = "the devices of \(people) of \(sending) people"
         return isAhead
-            ? "\(what): what \(who) measure now is as old as that, and nobody is watched by what is older than sos.max_age_s"
+            ? "\(what): what \(who) measure now is as old as that, and without sentAt nobody is watched by what is older than sos.max_age_s"
             : "\(what): what \(who) measure now lies ahead of it, and what lies further ahead than ing.clock_skew_s is refused"
     }
 }

@@ -78,7 +78,8 @@ enum UploadLimits {
     static let entryBytes = 64 << 10
     /// How many indexes and refusals the answer to an NDJSON stream names; further ones are only counted.
     static let namedInAnswer = 1000
-    /// The most that `ing.clock_skew_s` may allow: no stored entry lies further ahead of its reception.
+    /// The most that `ing.clock_skew_s` may allow: no stored entry lies further ahead of its reception. As far `sentAt` may lie ahead of
+    /// that, and behind the newest entry.
     static let furthestFuture: Duration = .seconds(600)
     /// An upload of at most so many bytes with an entry of at most that age is taken also where its device has sent too much, so often a second.
     static let urgentBytes = 4 << 10

@@ -5,6 +5,8 @@ import Contracts
 /// Reads entries one after the other from one cursor; remembers the last calendar day, because entries come in runs.
 struct EntryReader {
     var cursor: JSONCursor
+    /// What was told at the top of the document or line.
+    private(set) var sending = Sending()
     private let catalogue: MetricCatalogue
     private var lastDay = DayMemory()
 
@@ -12,11 +14,12 @@ struct EntryReader {
         (self.cursor, self.catalogue) = (cursor, catalogue)
     }
 
-    /// A key of an object. `entries` and `firstTriedAt` are only known at the top of a document.
+    /// A key of an object. `entries` and `firstTriedAt` are only known at the top of a document, `sentAt` at that of a line too.
     enum Key {
         case field(EntryField)
         case entries
         case firstTriedAt
+        case sentAt
         case unknown
 
         var isEntries: Bool {
@@ -82,6 +85,7 @@ struct EntryReader {
         case (7, 0x73_6569_7274_6E65): return .entries
         case (12, 0x6972_5474_7372_6966) where bytes[(range.lowerBound + 8)..<range.upperBound].elementsEqual("edAt".utf8):
             return .firstTriedAt
+        case (6, 0x7441_746E_6573): return .sentAt
         default: return .unknown
         }
     }
@@ -89,7 +93,10 @@ struct EntryReader {
     /// Takes the value of one key; `depth` counts the entry itself.
     @inline(__always)
     mutating func member(_ key: Key, of draft: inout EntryDraft, depth: Int) throws(JSONFault) {
-        guard case .field(let field) = key else { return try cursor.skipValue(depth: depth) }
+        guard case .field(let field) = key else {
+            if depth == 1, case .sentAt = key { return try sentAt() }
+            return try cursor.skipValue(depth: depth)
+        }
         let first = cursor.peek()
         if first == UInt8(ascii: "n") { return try cursor.literal("null") }
         switch field {
@@ -159,6 +166,20 @@ struct EntryReader {
         var draft = EntryDraft()
         try time(first, of: &draft, depth: depth)
         return draft.fault == nil ? draft.at : nil
+    }
+
+    /// Takes what is told of the whole document or line. What is no time is left out: a remark about an upload never costs the upload.
+    private mutating func sentAt() throws(JSONFault) {
+        let first = cursor.peek()
+        let start = cursor.at
+        if first == UInt8(ascii: "n") {
+            try cursor.literal("null")
+        } else if let read = try self.time(depth: 1), read.milliseconds > 0 {
+            sending.time = max(sending.time ?? read, read)
+        } else {
+            sending.isIgnored = true
+        }
+        sending.ranges.append(start..<cursor.at)
     }
 
     private mutating func coordinate(

@@ -9,6 +9,7 @@ struct ScannedUpload: Sendable {
     var isSingle = false
     /// When the device first tried to send this, as the document has it; not yet judged, see `firstTriedAt(ofReceived:)`.
     var firstTry: Timestamp?
+    var sending = Sending()
     /// How many entries there were, good and refused.
     var count = 0
     var samples: [Sample] = []
@@ -26,6 +27,22 @@ struct ScannedUpload: Sendable {
     }
 }
 
+/// What an upload says of its own sending. Of several mentions the latest counts: lines are written one after the other.
+struct Sending: Hashable, Sendable {
+    /// What the device's clock said as it wrote this try; judged by `ScannedUpload.judgeSending(ofReceived:)`.
+    var time: Timestamp?
+    /// Whether something was told that is left out of account.
+    var isIgnored = false
+    /// Where the values stand in the bytes that were scanned: another one in each try, so no part of what is repeated.
+    var ranges: [Range<Int>] = []
+
+    mutating func add(_ other: Sending) {
+        if let told = other.time { time = max(time ?? told, told) }
+        isIgnored = isIgnored || other.isIgnored
+        ranges += other.ranges
+    }
+}
+
 /// Why a whole upload is refused: nothing of it is taken.
 enum UploadFault: Error, Hashable, Sendable {
     case malformedJSON(JSONFault)
@@ -35,7 +52,8 @@ enum UploadFault: Error, Hashable, Sendable {
 }
 
 /// Reads uploads. A key that an entry knows may stand there once; unknown keys are skipped; `null` counts as absent.
-/// An object that has the key `entries` is a list, whatever else it has; a document that is an object may have `firstTriedAt`.
+/// An object that has the key `entries` is a list, whatever else it has; a document that is an object may have `firstTriedAt` and `sentAt`,
+/// a line `sentAt`.
 struct EntryScanner {
     let rules: EntryRules
     let catalogue: MetricCatalogue
@@ -105,6 +123,7 @@ struct EntryScanner {
         do throws(JSONFault) {
             let draft = try reader.entry(depth: 0)
             try reader.cursor.finish()
+            upload.sending.add(reader.sending)
             settle(draft, index: index, range: range, into: &upload)
         } catch {
             let fault = JSONFault(kind: error.kind, offset: error.offset - range.lowerBound)
@@ -170,6 +189,7 @@ struct EntryScanner {
                 throw .malformedJSON(error)
             }
         }
+        upload.sending = reader.sending
         if isList { return }
         upload.isSingle = true
         upload.count = 1
@@ -195,16 +215,30 @@ extension ScannedUpload {
         guard let firstTry, firstTry <= receivedAt, firstTry >= receivedAt - UploadLimits.longestTrying else { return nil }
         return firstTry
     }
+
+    /// Leaves a time of sending out of account that would make what is of now old, or contradicts what was measured: it would be more than
+    /// ten minutes after the reception, or as much before the newest entry.
+    mutating func judgeSending(ofReceived receivedAt: Timestamp) {
+        guard let told = sending.time else { return }
+        let newest = samples.lazy.map(\.at).max() ?? told
+        guard told > receivedAt + UploadLimits.furthestFuture || told < newest - UploadLimits.furthestFuture else { return }
+        (sending.time, sending.isIgnored) = (nil, true)
+    }
 }
 
 extension ScannedUpload {
-    /// What is not stored, dated as a clock that is right would have dated it: of what lies further ahead than `latest` the newest is from
-    /// now, the rest as long before it as it says.
-    func unstored(at now: Timestamp, latest: Timestamp) -> [Sample] {
+    /// What is not stored, dated as a clock that is right would have dated it, by the clock by which ages are counted: of what lies further
+    /// ahead than `latest` the newest is from now, the rest as long before it as it says, and from now is what told no time.
+    func unstored(at receivedAt: Timestamp, latest: Timestamp) -> [Sample] {
+        let now = sending.time ?? receivedAt
         let newest = unstored.map(\.at).filter { $0 > latest }.max()
         return unstored.map { sample in
             var sample = sample
-            if let newest, sample.at > latest { sample.at = now - (newest - sample.at) }
+            if sample.at == receivedAt {
+                sample.at = now
+            } else if let newest, sample.at > latest {
+                sample.at = now - (newest - sample.at)
+            }
             return sample
         }
     }

@@ -6,7 +6,8 @@ import Contracts
 /// Writes the JSON that `SamplesRecorded` decodes: keys in the order of its declaration, no spaces, shortest exact numbers.
 enum SamplesRecordedWriter {
     static func render(
-        device: DeviceID, receivedAt: Timestamp, firstTriedAt: Timestamp? = nil, intervalMs: Int64?, samples: some Collection<Sample>
+        device: DeviceID, receivedAt: Timestamp, firstTriedAt: Timestamp? = nil, sentAt: Timestamp? = nil, intervalMs: Int64?,
+        samples: some Collection<Sample>
     ) -> [UInt8] {
         var json = JSONBytes(capacity: 120 + samples.count * 96)
         json.literal("{\"device\":\"")
@@ -16,6 +17,10 @@ enum SamplesRecordedWriter {
         if let firstTriedAt {
             json.literal(",\"firstTriedAt\":")
             json.integer(firstTriedAt.milliseconds)
+        }
+        if let sentAt {
+            json.literal(",\"sentAt\":")
+            json.integer(sentAt.milliseconds)
         }
         if let intervalMs {
             json.literal(",\"intervalMs\":")

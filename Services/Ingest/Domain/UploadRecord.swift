@@ -7,6 +7,7 @@ struct UploadRecord: Hashable, Sendable {
     var device: DeviceID
     var receivedAt: Timestamp
     var firstTriedAt: Timestamp?
+    var sentAt: Timestamp?
     var intervalMs: Int64?
     /// One per metric, in the order in which the upload first named the metric.
     var chunks: [Int64]
@@ -18,18 +19,21 @@ struct UploadRecord: Hashable, Sendable {
         var count: Int
     }
 
-    /// The first form, which most uploads still have, knows no first try.
+    /// The first form has neither of the device's times. With this added, how long before the reception the first try was follows it;
+    /// with `sent` added, how long before it the upload was written, after that.
     private static let version: UInt8 = 1
-    /// As the first, and after the time of reception how long before it the first try was.
-    private static let triedVersion: UInt8 = 2
+    private static let tried: UInt8 = 1
+    private static let sent: UInt8 = 2
 
     func encoded() -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes.reserveCapacity(40 + chunks.count * 4 + runs.count * 2)
-        writer.bytes.append(firstTriedAt == nil ? Self.version : Self.triedVersion)
+        writer.bytes.append(Self.version + (firstTriedAt == nil ? 0 : Self.tried) + (sentAt == nil ? 0 : Self.sent))
         writer.bytes.append(contentsOf: device.bytes)
         writer.signed(receivedAt.milliseconds)
-        if let firstTriedAt { writer.signed(receivedAt.milliseconds &- firstTriedAt.milliseconds) }
+        for time in [firstTriedAt, sentAt] {
+            if let time { writer.signed(receivedAt.milliseconds &- time.milliseconds) }
+        }
         writer.signed(intervalMs ?? -1)
         writer.varint(UInt64(chunks.count))
         var previous: Int64 = 0
@@ -45,9 +49,12 @@ struct UploadRecord: Hashable, Sendable {
         return writer.bytes
     }
 
-    init(device: DeviceID, receivedAt: Timestamp, firstTriedAt: Timestamp? = nil, intervalMs: Int64?, chunks: [Int64], runs: [Run]) {
-        (self.device, self.receivedAt, self.firstTriedAt, self.intervalMs) = (device, receivedAt, firstTriedAt, intervalMs)
-        (self.chunks, self.runs) = (chunks, runs)
+    init(
+        device: DeviceID, receivedAt: Timestamp, firstTriedAt: Timestamp? = nil, sentAt: Timestamp? = nil, intervalMs: Int64?,
+        chunks: [Int64], runs: [Run]
+    ) {
+        (self.device, self.receivedAt, self.firstTriedAt, self.sentAt) = (device, receivedAt, firstTriedAt, sentAt)
+        (self.intervalMs, self.chunks, self.runs) = (intervalMs, chunks, runs)
     }
 
     init(decoding bytes: [UInt8]) throws(CorruptBytes) {
@@ -59,13 +66,12 @@ struct UploadRecord: Hashable, Sendable {
     private init(reading bytes: UnsafeRawBufferPointer) throws(CorruptBytes) {
         var reader = ByteReader(bytes)
         let version = try reader.byte()
-        guard version == Self.version || version == Self.triedVersion, let device = DeviceID(bytes: Array(try reader.take(16))) else {
-            throw CorruptBytes()
-        }
+        let times = version &- Self.version
+        guard times <= Self.tried + Self.sent, let device = DeviceID(bytes: Array(try reader.take(16))) else { throw CorruptBytes() }
         self.device = device
         receivedAt = Timestamp(milliseconds: try reader.signed())
-        firstTriedAt =
-            version == Self.triedVersion ? Timestamp(milliseconds: receivedAt.milliseconds &- (try reader.signed())) : nil
+        if times & Self.tried != 0 { firstTriedAt = Timestamp(milliseconds: receivedAt.milliseconds &- (try reader.signed())) }
+        if times & Self.sent != 0 { sentAt = Timestamp(milliseconds: receivedAt.milliseconds &- (try reader.signed())) }
         let interval = try reader.signed()
         intervalMs = interval < 0 ? nil : interval
         chunks = []

@@ -179,6 +179,15 @@ enum IngestSchemas {
             "position", position, "Where it was measured, if known; required for `position`, whose coordinates may stand in the entry.")
     ).named("Entry")
 
+    private static let sentAt =
+        """
+        What the clock that dates the entries says as this try of the upload is written: another time in each try, which the repetition of \
+        an `Idempotency-Key` may change. A reading's age is counted from it, so that supervision watches also where this clock or the \
+        server's is wrong; without it, from the reception. Left out of account, and named in the answer's `ignored`, where it is no time, \
+        or more than \(UploadLimits.furthestFuture.components.seconds / 60) minutes after the reception or before the newest entry. \
+        A document that is one entry, and a line of NDJSON, may say it too.
+        """
+
     static let entries = JSONSchema.any(
         of: entry, .array(of: entry, count: 0...UploadLimits.entries),
         .object(
@@ -189,7 +198,7 @@ enum IngestSchemas {
                 When the device first tried to send this upload, by its own clock; the same in every try. Told to whoever is called, so \
                 that they know how long a person has waited. Left out of account where it is later than the upload's reception or more \
                 than \(UploadLimits.longestTrying.components.seconds / 3600) hours before. A document that is one entry may say it too.
-                """)))
+                """), .optional("sentAt", .any(of: .time, .integer()), sentAt)))
 
     private static let count = JSONSchema.integer(in: 0...Int(Int32.max))
 
@@ -204,6 +213,7 @@ enum IngestSchemas {
                     .required("type", .string(pattern: "^\(Problem.prefix)[a-z-]+$")), .required("detail", .string())))),
         .optional("duplicateCount", count, "Of a stream, whose lists name at most \(UploadLimits.namedInAnswer)."),
         .optional("rejectedCount", count),
+        .optional("ignored", .array(of: .oneOf(["sentAt"])), "What the upload said of itself and is left out of account; else absent."),
         .optional("supervision", askedRate, "There while AutomatedSOS has an alert of the person.")
     ).named("UploadAnswer")
 

@@ -1,4 +1,5 @@
-// Alarms the operator of a wrong clock: by it every right device's values are old, and nobody is watched though all uploads are taken.
+// Alarms the operator of a wrong clock: by it right devices' values are old where their uploads do not say when they were written, and
+// nobody is watched by those though all uploads are taken.
 
 import Contracts
 import Logging
@@ -32,9 +33,10 @@ final class ClockWatch: Sendable {
         guard device.origin.isDevice else { return }
         // An event counts whenever it says it was, and may be dated by this machine.
         let refused = upload.unstored.lazy.filter { $0.type.definition.shape != .event }.map(\.at).max()
-        guard let newest = [upload.samples.lazy.map(\.at).max(), refused].compactMap({ $0 }).max() else { return }
+        let newest = [upload.samples.lazy.map(\.at).max(), refused].compactMap { $0 }.max()
+        guard let told = upload.sending.time ?? newest else { return }
         let now = steady()
-        state.withLock { $0.doubt.note(device.number, offset: receivedAt - newest, at: now) }
+        state.withLock { $0.doubt.note(device.number, of: device.personNumber, offset: receivedAt - told, at: now) }
     }
 
     /// One phrase where the clock seems to be wrong.

@@ -15,10 +15,11 @@ final class FastPath: Sendable {
         let device: KnownDevice
         let receivedAt: Timestamp
         let firstTriedAt: Timestamp?
+        let sentAt: Timestamp?
         let trace: String
 
-        /// The earliest time that an alarm may still depend on.
-        fileprivate var freshSince: Int64 { (receivedAt - FastPath.freshness).milliseconds }
+        /// The earliest time that an alarm may still depend on, by the clock by which ages are counted.
+        fileprivate var freshSince: Int64 { ((sentAt ?? receivedAt) - FastPath.freshness).milliseconds }
     }
 
     fileprivate struct State {
@@ -142,7 +143,7 @@ final class FastPath: Sendable {
         relay.provisional(
             EventRelay.Committed(header: header) {
                 SamplesRecordedWriter.render(
-                    device: device.device, receivedAt: arrival.receivedAt, firstTriedAt: arrival.firstTriedAt,
+                    device: device.device, receivedAt: arrival.receivedAt, firstTriedAt: arrival.firstTriedAt, sentAt: arrival.sentAt,
                     intervalMs: device.publishedIntervalMs, samples: samples)
             })
     }
@@ -196,7 +197,7 @@ extension FastPath.State {
 
 extension ReadyUpload {
     fileprivate var arrival: FastPath.Arrival {
-        FastPath.Arrival(device: device, receivedAt: receivedAt, firstTriedAt: firstTriedAt, trace: trace)
+        FastPath.Arrival(device: device, receivedAt: receivedAt, firstTriedAt: firstTriedAt, sentAt: sentAt, trace: trace)
     }
 
     fileprivate var freshSince: Int64 { arrival.freshSince }

@@ -38,7 +38,7 @@ struct SampleEventStore: Sendable {
         }
         guard let samples = record.interleave(opened) else { throw CorruptBytes() }
         return SamplesRecordedWriter.render(
-            device: record.device, receivedAt: record.receivedAt, firstTriedAt: record.firstTriedAt, intervalMs: record.intervalMs,
-            samples: samples)
+            device: record.device, receivedAt: record.receivedAt, firstTriedAt: record.firstTriedAt, sentAt: record.sentAt,
+            intervalMs: record.intervalMs, samples: samples)
     }
 }

@@ -15,6 +15,8 @@ struct UploadAnswer: Sendable {
     var rejected: [Rejected] = []
     /// Of a stream, whose lists may be cut at `UploadLimits.namedInAnswer`.
     var totals: (duplicates: Int, rejected: Int)?
+    /// Whether the upload told a `sentAt` that is left out of account.
+    var ignoresSentAt = false
     /// What the device is asked for while its person is alerted (SOS-11).
     var supervision: AskedRate?
 
@@ -25,6 +27,7 @@ struct UploadAnswer: Sendable {
         totals = (before.duplicates + piece.duplicates.count, before.rejected + piece.rejected.count)
         accepted += piece.accepted
         supervision = piece.supervision
+        ignoresSentAt = ignoresSentAt || piece.ignoresSentAt
         duplicates.append(contentsOf: piece.duplicates.prefix(room - duplicates.count))
         rejected.append(contentsOf: piece.rejected.prefix(room - rejected.count))
     }
@@ -57,6 +60,7 @@ struct UploadAnswer: Sendable {
             json.literal(",\"rejectedCount\":")
             json.integer(Int64(totals.rejected))
         }
+        if ignoresSentAt { json.literal(",\"ignored\":[\"sentAt\"]") }
         if let supervision, let rate = supervision.measurementsPerSecond {
             json.literal(",\"supervision\":{\"state\":")
             json.string(supervision.state.rawValue)

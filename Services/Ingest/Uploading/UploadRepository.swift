@@ -12,6 +12,7 @@ final class ReadyUpload: Sendable {
     let device: KnownDevice
     let receivedAt: Timestamp
     let firstTriedAt: Timestamp?
+    let sentAt: Timestamp?
     let trace: String
     let key: SymmetricKey
     let plan: UploadPlan
@@ -28,12 +29,12 @@ final class ReadyUpload: Sendable {
     let alongside: UploadEffect?
 
     init(
-        device: KnownDevice, receivedAt: Timestamp, firstTriedAt: Timestamp?, trace: String, key: SymmetricKey, plan: UploadPlan,
-        unstored: [Sample], chunks: [SealedChunk], payload: [UInt8]?, arrivals: [ArrivalEventStore.Rendered], refused: RefusedEntries?,
-        repeatable: RepeatableRequest?, alongside: UploadEffect?
+        device: KnownDevice, receivedAt: Timestamp, firstTriedAt: Timestamp?, sentAt: Timestamp?, trace: String, key: SymmetricKey,
+        plan: UploadPlan, unstored: [Sample], chunks: [SealedChunk], payload: [UInt8]?, arrivals: [ArrivalEventStore.Rendered],
+        refused: RefusedEntries?, repeatable: RepeatableRequest?, alongside: UploadEffect?
     ) {
-        (self.device, self.receivedAt, self.firstTriedAt, self.trace) = (device, receivedAt, firstTriedAt, trace)
-        (self.key, self.plan, self.unstored) = (key, plan, unstored)
+        (self.device, self.receivedAt, self.firstTriedAt, self.sentAt) = (device, receivedAt, firstTriedAt, sentAt)
+        (self.trace, self.key, self.plan, self.unstored) = (trace, key, plan, unstored)
         (self.chunks, self.payload, self.arrivals) = (chunks, payload, arrivals)
         (self.refused, self.repeatable, self.alongside) = (refused, repeatable, alongside)
     }
@@ -217,7 +218,7 @@ final class UploadRepository: Sendable {
     ) throws -> Int64 {
         let ids = sealed.map { _ in memory.nextChunk() }
         let record = UploadRecord(
-            device: upload.device.device, receivedAt: upload.receivedAt, firstTriedAt: upload.firstTriedAt,
+            device: upload.device.device, receivedAt: upload.receivedAt, firstTriedAt: upload.firstTriedAt, sentAt: upload.sentAt,
             intervalMs: upload.device.publishedIntervalMs, chunks: ids, runs: plan.runs)
         let sequence = try appending.append(
             db, stream: upload.device.stream, type: SamplesRecorded.type, subject: upload.device.person,

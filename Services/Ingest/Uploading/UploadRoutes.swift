@@ -152,9 +152,12 @@ struct UploadRoutes: Sendable {
 
 private enum UploadExamples {
     static let entries: JSONValue = [
-        [
-            "type": "heart-rate", "at": "2026-01-10T00:31:00.000Z", "value": 72,
-            "position": ["latitude": 45.5, "longitude": 9.25],
-        ]
+        "sentAt": "2026-01-10T00:31:01.000Z",
+        "entries": [
+            [
+                "type": "heart-rate", "at": "2026-01-10T00:31:00.000Z", "value": 72,
+                "position": ["latitude": 45.5, "longitude": 9.25],
+            ]
+        ],
     ]
 }

@@ -15,12 +15,12 @@ struct ReceivedUpload: Sendable {
     var refusedText: [UInt8] = []
     /// How many entries those are.
     var refusedCount = 0
-    /// Of the whole body; only where the request has an `Idempotency-Key`.
+    /// Of the whole body but `sentAt`, which is another in each try; only where the request has an `Idempotency-Key`.
     var bodyHash: [UInt8] = []
 
     /// Whether it has values of now.
     func isUrgent(at now: Timestamp) -> Bool {
-        (scanned.samples + scanned.unstored).contains { $0.at >= now - UploadLimits.urgentAge }
+        (scanned.samples + scanned.unstored).contains { $0.age(receivedAt: now, sentAt: scanned.sending.time) <= UploadLimits.urgentAge }
     }
 }
 
@@ -97,6 +97,7 @@ final class Uploads: Sendable {
     private func received(_ scanned: ScannedUpload, _ bytes: UnsafeRawBufferPointer, _ origin: UploadOrigin) -> ReceivedUpload {
         clockWatch.note(scanned, from: origin.device, receivedAt: origin.receivedAt)
         var upload = ReceivedUpload(scanned: scanned)
+        upload.scanned.judgeSending(ofReceived: origin.receivedAt)
         let admission = origin.device.admission
         // While monitoring is paused nothing is kept in any form.
         upload.refusedCount = admission.isPaused ? 0 : scanned.refused.count
@@ -108,8 +109,22 @@ final class Uploads: Sendable {
             upload.refusedText.append(contentsOf: bytes[refused.range])
             upload.refusedText.append(UInt8(ascii: "\n"))
         }
-        if origin.idempotencyKey != nil { upload.bodyHash = Digest.hmacSHA256(Array(bytes), key: digests) }
+        if origin.idempotencyKey != nil {
+            upload.bodyHash = Digest.hmacSHA256(Self.bytes(bytes, without: scanned.sending.ranges), key: digests)
+        }
         return upload
+    }
+
+    /// - Parameter ranges: in order, and apart from each other.
+    private static func bytes(_ bytes: UnsafeRawBufferPointer, without ranges: [Range<Int>]) -> [UInt8] {
+        var (kept, start) = ([UInt8](), 0)
+        kept.reserveCapacity(bytes.count)
+        for range in ranges {
+            kept.append(contentsOf: bytes[start..<range.lowerBound])
+            start = range.upperBound
+        }
+        kept.append(contentsOf: bytes[start...])
+        return kept
     }
 
     /// Entries of parameters that are tracked from another device, from which nothing comes: refused and stored nowhere, but published to
@@ -207,12 +222,13 @@ final class Uploads: Sendable {
         plan.dropOwnRepetitions()
         let unstored = upload.scanned.unstored(at: origin.receivedAt, latest: rules(origin.receivedAt).latest)
         let firstTriedAt = upload.scanned.firstTriedAt(ofReceived: origin.receivedAt)
+        let sentAt = upload.scanned.sending.time
         let key: SymmetricKey
         do {
             key = try vault.key(of: person)
         } catch let damaged as DamagedKey {
             let arrival = FastPath.Arrival(
-                device: origin.device, receivedAt: origin.receivedAt, firstTriedAt: firstTriedAt, trace: origin.trace)
+                device: origin.device, receivedAt: origin.receivedAt, firstTriedAt: firstTriedAt, sentAt: sentAt, trace: origin.trace)
             fastPath.unstorable(plan, and: unstored, arrival)
             throw damaged
         }
@@ -222,7 +238,7 @@ final class Uploads: Sendable {
         let device = origin.device
         let payload =
             plan.groups.isEmpty || !relay.hasListeners(device.stream)
-            ? nil : Self.payload(of: plan, device, receivedAt: origin.receivedAt, firstTriedAt: firstTriedAt)
+            ? nil : Self.payload(of: plan, device, receivedAt: origin.receivedAt, firstTriedAt: firstTriedAt, sentAt: sentAt)
         let refused =
             upload.refusedCount == 0
             ? nil
@@ -230,9 +246,9 @@ final class Uploads: Sendable {
                 count: upload.refusedCount,
                 body: try vault.seal(text: upload.refusedText, at: "quarantine", of: person, key: key))
         return ReadyUpload(
-            device: device, receivedAt: origin.receivedAt, firstTriedAt: firstTriedAt, trace: origin.trace, key: key, plan: plan,
-            unstored: unstored, chunks: chunks,
-            payload: payload, arrivals: try arrivalEvents.render(plan.groups, of: person), refused: refused,
+            device: device, receivedAt: origin.receivedAt, firstTriedAt: firstTriedAt, sentAt: sentAt, trace: origin.trace, key: key,
+            plan: plan, unstored: unstored, chunks: chunks, payload: payload,
+            arrivals: try arrivalEvents.render(plan.groups, of: person), refused: refused,
             repeatable: repeatable(upload, origin, key), alongside: effect)
     }
 
@@ -252,22 +268,24 @@ final class Uploads: Sendable {
         relay.committed(
             EventRelay.Committed(header: header) {
                 rendered
-                    ?? Self.payload(of: stored.plan, device, receivedAt: ready.receivedAt, firstTriedAt: ready.firstTriedAt)
+                    ?? Self.payload(
+                        of: stored.plan, device, receivedAt: ready.receivedAt, firstTriedAt: ready.firstTriedAt, sentAt: ready.sentAt)
             })
     }
 
     private static func payload(
-        of plan: UploadPlan, _ device: KnownDevice, receivedAt: Timestamp, firstTriedAt: Timestamp?
+        of plan: UploadPlan, _ device: KnownDevice, receivedAt: Timestamp, firstTriedAt: Timestamp?, sentAt: Timestamp?
     ) -> [UInt8] {
         SamplesRecordedWriter.render(
-            device: device.device, receivedAt: receivedAt, firstTriedAt: firstTriedAt, intervalMs: device.publishedIntervalMs,
-            samples: plan.inOrder)
+            device: device.device, receivedAt: receivedAt, firstTriedAt: firstTriedAt, sentAt: sentAt,
+            intervalMs: device.publishedIntervalMs, samples: plan.inOrder)
     }
 
     // MARK: Answering
 
     private static func answer(_ scanned: ScannedUpload, _ repetitions: Repetitions, accepted: Int) -> UploadAnswer {
         var answer = UploadAnswer(accepted: accepted, duplicates: repetitions.duplicates.map(Int.init))
+        answer.ignoresSentAt = scanned.sending.isIgnored
         answer.rejected = scanned.refused.map { .init(index: $0.index, fault: $0.fault) }
         answer.rejected.append(contentsOf: repetitions.conflicts.map { .init(index: Int($0), fault: .conflict) })
         if !repetitions.conflicts.isEmpty { answer.rejected.sort { $0.index < $1.index } }

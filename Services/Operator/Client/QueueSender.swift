@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import ServiceKit
 
 /// What happened to one upload, for progress, logs and accounts.
 enum UploadEvent: Sendable {
@@ -25,6 +26,8 @@ struct QueueSender: Sendable {
     let transport: UploadTransport
     var policy = RetryPolicy()
     var batchEntries = QueueSender.batchEntries
+    /// The clock that dated the entries.
+    var clock: @Sendable () -> Timestamp = { .now }
     let report: @Sendable (UploadEvent) -> Void
 
     /// Sends what waits each time `wakes` gives something; ends when it has ended and nothing waits any more, when the device may
@@ -41,7 +44,7 @@ struct QueueSender: Sendable {
         var attempt = 1
         while !Task.isCancelled, let batch = queue.next(of: partition, count: size, bytes: QueueSender.batchBytes) {
             let begun = clock.now
-            let reply = await transport.send(UploadBody.batch(batch.entries), token, key(of: batch))
+            let reply = await transport.send(UploadBody.batch(batch.entries, sentAt: self.clock()), token, key(of: batch))
             if Task.isCancelled { return false }
             switch policy.verdict(on: reply.outcome, attempt: attempt, jitter: Double.random(in: 0..<1)) {
             case .done:

@@ -23,10 +23,15 @@ enum UploadBody {
         return try Array(encoder.encode(UploadEntry(sample)))
     }
 
-    /// The body of a batch. The same entries always give the same bytes, so that a repeated key has the same body.
-    /// - Parameter tried: when the device tries to send it for the first time, where it sends that (SOS-41).
-    static func batch(_ entries: some Sequence<[UInt8]>, firstTriedAt tried: Timestamp? = nil) -> [UInt8] {
+    /// The body of a batch. The same entries give the same bytes but for `sentAt`, so that a repeated key has what counts as the same body.
+    /// - Parameters:
+    ///   - tried: when the device tries to send it for the first time, where it sends that (SOS-41).
+    ///   - sent: what the clock that dated the entries says now, as each try tells anew; nil where they come of another clock.
+    static func batch(
+        _ entries: some Sequence<[UInt8]>, firstTriedAt tried: Timestamp? = nil, sentAt sent: Timestamp? = nil
+    ) -> [UInt8] {
         var body = Array("{".utf8)
+        if let sent { body += Array("\"sentAt\":\(sent.milliseconds),".utf8) }
         if let tried { body += Array("\"firstTriedAt\":\(tried.milliseconds),".utf8) }
         body += Array(#""entries":["#.utf8)
         var isFirst = true

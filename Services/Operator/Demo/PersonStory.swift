@@ -64,7 +64,8 @@ struct PersonStory: Sendable {
     private func upload(_ rate: Double, by watch: String, accepted: Double, _ progress: String) async throws {
         let entries: [[String: Any]] = [["type": "heart-rate", "at": Timestamp.now.rfc3339, "value": rate]]
         let reply = try await DemoPlay.waiting("an upload was not taken as it should", within: Self.bound) {
-            let reply = try await client.call("POST", .ingest, "/ingest/v1/entries", token: watch, body: entries)
+            let body: [String: Any] = ["sentAt": Timestamp.now.rfc3339, "entries": entries]
+            let reply = try await client.call("POST", .ingest, "/ingest/v1/entries", token: watch, body: body)
             return reply.status == 200 && reply.number("accepted") == accepted ? reply : nil
         }
         _ = try reply.expecting(200, "uploading")

@@ -71,7 +71,7 @@ struct SandboxWearable: Sendable {
     /// - Returns: the status of an upload that was not taken, 0 where there was no answer; nil where it was.
     private func send(_ samples: [Sample]) async -> Int? {
         guard let entries = try? samples.map(UploadBody.entry) else { return 400 }
-        let reply = await transport.send(UploadBody.batch(entries), token, "sandbox-\(UInt64.random(in: 0 ... .max))")
+        let reply = await transport.send(UploadBody.batch(entries, sentAt: .now), token, "sandbox-\(UInt64.random(in: 0 ... .max))")
         switch reply.outcome {
         case .answered(200, _): return nil
         case .answered(let status, _): return status

@@ -51,17 +51,20 @@ extension Subscriber {
     /// Entries later than everything that this device has said of their metric, places, and critical readings that come out of order. What is
     /// sent again is not among them; what is measured after the wall clock was set back is.
     /// - Parameters:
+    ///   - sentAt: as the upload says.
     ///   - received: the same moment as `receivedAt`, on the machine's time line.
     ///   - isUnjudged: whether an entry is critical and was not judged before.
     func news(
-        in entries: [Sample], of device: DeviceID, receivedAt: Timestamp, at received: Timestamp, isUnjudged: (Sample) -> Bool
+        in entries: [Sample], of device: DeviceID, receivedAt: Timestamp, sentAt: Timestamp? = nil, at received: Timestamp,
+        isUnjudged: (Sample) -> Bool
     ) -> [Sample] {
         let known = supervision.sources["\(device)"]?.latest ?? [:]
         return entries.filter { entry in
             guard entry.value != nil, let last = known[entry.type] else { return true }
-            let at = min(entry.at, receivedAt)
+            let at = min(entry.at, sentAt ?? receivedAt)
+            let age = entry.age(receivedAt: receivedAt, sentAt: sentAt)
             if (last.at != at || last.value != entry.value) && isUnjudged(entry) { return true }
-            return at > last.at || received - (receivedAt - at) > last.measured + EarlyUploads.surelyLater
+            return at > last.at || received - age > last.measured + EarlyUploads.surelyLater
         }
     }
 }

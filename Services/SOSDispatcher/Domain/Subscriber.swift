@@ -30,10 +30,10 @@ struct Subscriber: Hashable, Codable, Sendable {
             falls: preferences?.fallWatch)
     }
 
-    /// Keeps the places and values of an upload for a message that may be needed.
+    /// Keeps the places, dated by ingest's clock, and values of an upload for a message that may be needed.
     mutating func note(_ upload: Supervision.Upload, watches: (Metric) -> Bool) {
         for entry in upload.entries {
-            if let position = entry.position { places.note(position, at: min(entry.at, upload.receivedAt)) }
+            if let position = entry.position { places.note(position, at: upload.receivedAt - upload.age(of: entry)) }
             if let value = entry.value, Plausibility.isPossible(value, of: entry.type),
                 entry.type.definition.vital || watches(entry.type)
             {

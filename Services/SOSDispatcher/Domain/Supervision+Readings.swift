@@ -238,7 +238,7 @@ extension Supervision.Source {
         guard let value = entry.value, thresholds.watches(entry.type) else { return false }
         if let known = latest[entry.type], time.measured < known.measured, thresholds.passed(entry.type, value) == nil { return false }
         latest[entry.type] = LatestValue(
-            value: value, at: min(entry.at, upload.receivedAt), measured: time.measured, received: time.received)
+            value: value, at: min(entry.at, upload.writtenAt), measured: time.measured, received: time.received)
         return true
     }
 

@@ -57,6 +57,6 @@ extension Supervision.Upload {
     func report(_ entry: Sample, at now: Timestamp) -> Supervision.Report {
         Supervision.Report(
             source: source, at: entry.at, measured: now - age(of: entry),
-            isLive: max(age(of: entry), entry.at - receivedAt) <= SupervisionRules.live)
+            isLive: max(age(of: entry), entry.at - writtenAt) <= SupervisionRules.live)
     }
 }

@@ -149,9 +149,11 @@ extension Supervision {
         /// When it was received, on the machine's time line and by ingest's own clock.
         var heardAt: Timestamp
         var receivedAt: Timestamp
+        /// As its upload says.
+        var sentAt: Timestamp?
 
         /// On the machine's time line.
-        var measured: Timestamp { heardAt - (receivedAt - at) }
+        var measured: Timestamp { heardAt - ((sentAt ?? receivedAt) - at) }
     }
 
     /// Shaking that was reported, for as long as it says something about the person.
@@ -184,8 +186,10 @@ extension Supervision {
     struct Upload: Sendable {
         /// When ingest received it, on the machine's time line.
         var at: Timestamp
-        /// The same instant by ingest's own clock, to which the entries' ages are measured.
+        /// The same instant by ingest's own clock, to which the entries' ages are measured where nothing else is told.
         var receivedAt: Timestamp
+        /// What the device's clock said as it wrote the upload; nil where it does not say. Ages are measured to it.
+        var sentAt: Timestamp?
         /// The device.
         var source = ""
         /// Whether a person typed it in or imported it: it is judged, and says nothing of whether a device is heard (SOS-34).
@@ -195,7 +199,10 @@ extension Supervision {
         var firstTriedAt: Timestamp?
         var entries: [Sample]
 
-        func age(of entry: Sample) -> Duration { max(.zero, receivedAt - entry.at) }
+        /// When it was written, by the clock that dated its entries; where it does not say, when it was received.
+        var writtenAt: Timestamp { sentAt ?? receivedAt }
+
+        func age(of entry: Sample) -> Duration { entry.age(receivedAt: receivedAt, sentAt: sentAt) }
     }
 }
 

@@ -46,7 +46,9 @@ extension SupervisionService {
 
     private func news(in recorded: SamplesRecorded, of subscriber: Subscriber, at received: Timestamp) -> [Sample] {
         let thresholds = Supervision(rules: rules, state: subscriber.supervision).thresholds
-        return subscriber.news(in: recorded.samples, of: recorded.device, receivedAt: recorded.receivedAt, at: received) { entry in
+        return subscriber.news(
+            in: recorded.samples, of: recorded.device, receivedAt: recorded.receivedAt, sentAt: recorded.sentAt, at: received
+        ) { entry in
             entry.isCritical(by: thresholds) && !judged.contains(JudgedReading(entry, of: recorded.device))
         }
     }
@@ -64,8 +66,8 @@ extension SupervisionService {
 
     func upload(_ recorded: SamplesRecorded, at received: Timestamp?) -> Supervision.Upload {
         Supervision.Upload(
-            at: received ?? clock.steady(fromWall: recorded.receivedAt), receivedAt: recorded.receivedAt, source: "\(recorded.device)",
-            isTyped: recorded.isTyped, declaredInterval: recorded.intervalMs.map { .milliseconds($0) },
+            at: received ?? clock.steady(fromWall: recorded.receivedAt), receivedAt: recorded.receivedAt, sentAt: recorded.sentAt,
+            source: "\(recorded.device)", isTyped: recorded.isTyped, declaredInterval: recorded.intervalMs.map { .milliseconds($0) },
             firstTriedAt: recorded.firstTriedAt, entries: recorded.samples)
     }
 }

@@ -35,6 +35,10 @@ package struct Sample: Hashable, Codable, Sendable {
     package init(type: Metric, at: Timestamp, value: Double?, position: Position? = nil) {
         (self.type, self.at, self.value, self.position) = (type, at, value, position)
     }
+
+    /// How old it was when its upload was received, never negative: the one place where ages are computed. By its device's clock alone
+    /// where the upload says when it was written, so that neither that clock nor ingest's need be right.
+    package func age(receivedAt: Timestamp, sentAt: Timestamp?) -> Duration { max(.zero, (sentAt ?? receivedAt) - at) }
 }
 
 /// Said by ingest on `ingest.samples.NN` after every durable upload; heard by both SOS dispatchers. Personal. If lost, replayed from
@@ -55,13 +59,19 @@ package struct SamplesRecorded: Codable, Sendable {
     /// When the device first tried to send this, where its upload said so: by the device's clock, never after `receivedAt` and at most
     /// 12 h before. What a person waited in truth counts from here (SOS-41); no deadline does, since that clock may be wrong.
     package var firstTriedAt: Timestamp?
+    /// What the clock that dated the samples said as this try of the upload was written, where the upload told it: their ages are
+    /// counted from here (`Sample.age`). Never more than 10 min after `receivedAt` nor before the newest sample.
+    package var sentAt: Timestamp?
     /// How often the device said it measures, in ms; decides when silence is a signal loss (SOS-25). 0 for what is typed in or imported.
     package var intervalMs: Int64?
     /// At least one, in the order of the upload, without those that were duplicates or refused.
     package var samples: [Sample]
 
-    package init(device: DeviceID, receivedAt: Timestamp, firstTriedAt: Timestamp? = nil, intervalMs: Int64?, samples: [Sample]) {
-        (self.device, self.receivedAt, self.firstTriedAt) = (device, receivedAt, firstTriedAt)
+    package init(
+        device: DeviceID, receivedAt: Timestamp, firstTriedAt: Timestamp? = nil, sentAt: Timestamp? = nil, intervalMs: Int64?,
+        samples: [Sample]
+    ) {
+        (self.device, self.receivedAt, self.firstTriedAt, self.sentAt) = (device, receivedAt, firstTriedAt, sentAt)
         (self.intervalMs, self.samples) = (intervalMs, samples)
     }
 

@@ -12,13 +12,19 @@ extension SamplesRecorded {
                 guard let read = cursor.time() else { return nil }
                 firstTried = read
             }
+            var sent: Timestamp?
+            if cursor.take(",\"sentAt\":") {
+                guard let read = cursor.time() else { return nil }
+                sent = read
+            }
             var interval: Int64?
             if cursor.take(",\"intervalMs\":") {
                 guard let read = cursor.integer() else { return nil }
                 interval = read
             }
             guard cursor.take(",\"samples\":["), let samples = cursor.recorded(), cursor.take("]}") else { return nil }
-            return Self(device: device, receivedAt: receivedAt, firstTriedAt: firstTried, intervalMs: interval, samples: samples)
+            return Self(
+                device: device, receivedAt: receivedAt, firstTriedAt: firstTried, sentAt: sent, intervalMs: interval, samples: samples)
         }
         guard let read else { return nil }
         self = read

@@ -137,10 +137,12 @@ import Testing
         #expect(throws: CorruptBytes.self) { try [UInt8]().withUnsafeBytes { try ChunkCodec.decode($0, metric: .position) } }
     }
 
-    @Test("A log row's body comes back; a cut one is refused")
-    func uploadRecord() throws {
+    @Test("A log row's body comes back, with the times that its device told; a cut one is refused", arguments: 0..<4)
+    func uploadRecord(told: Int) throws {
         let record = UploadRecord(
-            device: .random(), receivedAt: Timestamp(milliseconds: 1_768_000_000_000), intervalMs: nil, chunks: [7, 9, 8],
+            device: .random(), receivedAt: Timestamp(milliseconds: 1_768_000_000_000),
+            firstTriedAt: told & 1 == 0 ? nil : Timestamp(milliseconds: 1_767_999_990_000),
+            sentAt: told & 2 == 0 ? nil : Timestamp(milliseconds: 1_768_000_120_000), intervalMs: nil, chunks: [7, 9, 8],
             runs: [.init(chunk: 0, count: 3), .init(chunk: 2, count: 1), .init(chunk: 1, count: 700)])
         #expect(try UploadRecord(decoding: record.encoded()) == record)
         for length in 0..<record.encoded().count {

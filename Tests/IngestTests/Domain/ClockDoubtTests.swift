@@ -11,9 +11,12 @@ private final class Listening {
     private var now = Duration.zero
 
     /// One upload of each device, then time passes; what is thought after it.
-    func hear(_ offsets: [Int64: Duration], every interval: Duration = .seconds(1), times: Int = 1) -> ClockDoubt.Finding? {
+    /// - Parameter wearer: whose each device is; everybody has one where it is not said.
+    func hear(
+        _ offsets: [Int64: Duration], of wearer: (Int64) -> Int64 = { $0 }, every interval: Duration = .seconds(1), times: Int = 1
+    ) -> ClockDoubt.Finding? {
         for _ in 0..<times {
-            for (device, offset) in offsets { doubt.note(device, offset: offset, at: now) }
+            for (device, offset) in offsets { doubt.note(device, of: wearer(device), offset: offset, at: now) }
             now += interval
         }
         return doubt.look(at: now)
@@ -34,7 +37,7 @@ struct ClockDoubtTests {
         #expect(listening.hear(Self.all(3, off: .zero), times: 30) == nil)
         #expect(listening.hear(Self.all(3, off: .seconds(seconds)), times: 15) == nil, "it may be a leap of a moment")
         let finding = listening.hear(Self.all(3, off: .seconds(seconds)), times: 10)
-        #expect(finding == ClockDoubt.Finding(offset: .seconds(seconds + 1), devices: 3, sending: 3))
+        #expect(finding == ClockDoubt.Finding(offset: .seconds(seconds + 1), people: 3, sending: 3))
         #expect(finding.map { "\($0)" }?.contains(seconds > 0 ? "\(seconds + 1) s ahead" : "\(-seconds - 1) s behind") == true)
         #expect(listening.hear(Self.all(3, off: .zero)) == nil, "set right")
     }
@@ -50,6 +53,19 @@ struct ClockDoubtTests {
         let listening = Listening()
         #expect(listening.hear([1: .seconds(1), 2: .seconds(7200), 3: .seconds(2)], times: 60) == nil)
         #expect(listening.hear([1: .seconds(1), 2: .seconds(7200)], times: 120) == nil)
+    }
+
+    @Test("SOS-09: one person with five devices raised the alarm, or outvoted two others: people count, not devices")
+    func manyOfOnePerson() {
+        let wrong: [Int64: Duration] = [1: .seconds(1), 2: .seconds(2), 11: .seconds(300), 12: .seconds(301), 13: .seconds(302)]
+        #expect(Listening().hear(wrong, of: { $0 / 10 == 1 ? 10 : $0 }, times: 60) == nil)
+        let right: [Int64: Duration] = [1: .seconds(300), 2: .seconds(301), 11: .zero, 12: .zero, 13: .zero]
+        let finding = Listening().hear(right, of: { $0 / 10 == 1 ? 10 : $0 }, times: 60)
+        #expect(finding == ClockDoubt.Finding(offset: .seconds(300), people: 2, sending: 3))
+        #expect(Listening().hear([1: .zero, 2: .seconds(300)], of: { _ in 1 }, times: 60) == nil, "of whom one is right, the other errs")
+        let crowd = Listening()
+        _ = crowd.hear(Self.all(1000, off: .zero), of: { _ in 1 })
+        #expect(crowd.hear([5000: .seconds(300), 5001: .seconds(301)], times: 60)?.people == 2, "nor is there no room for others")
     }
 
     @Test("Devices that are wrong by different amounts are no sign of this machine's clock")

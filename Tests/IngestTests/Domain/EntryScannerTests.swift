@@ -318,6 +318,45 @@ enum BadInput {
             try Scan.document("[{\(entry),\"firstTriedAt\":\(said)}]").firstTry == nil, "one entry of a list says nothing of the upload")
     }
 
+    @Test(
+        "SOS-09: an upload says when it was written; what cannot be is left out of account, named, and never costs the upload",
+        arguments: [
+            ("\"2026-11-21T11:58:00.000Z\"", -120_000, false), ("1795262400000", 0, false), ("\"2026-11-21T12:10:00Z\"", 600_000, false),
+            ("1795262400000,\"sentAt\":1795262401000", 1000, false), ("null", nil, false),
+            ("\"2026-11-21T12:10:00.001Z\"", nil, true), ("\"2026-11-21T11:39:59.999Z\"", nil, true), ("\"yesterday\"", nil, true),
+            ("\"--11-21T12:00:00Z\"", nil, true), ("0", nil, true), ("[{}]", nil, true), ("-9223372036854775808", nil, true),
+            ("9223372036854775807", nil, true),
+        ] as [(String, Int64?, Bool)])
+    func sending(_ said: String, _ offset: Int64?, _ isIgnored: Bool) throws {
+        // Measured ten minutes before noon.
+        let entry = "\"type\":\"heart-rate\",\"at\":1795261800000,\"value\":60"
+        let uploads = [
+            try Scan.document("{\"sentAt\":\(said),\"entries\":[{\(entry)}]}"),
+            try Scan.document("{\"entries\":[{\(entry)}],\"s\\u0065ntAt\":\(said)}"), try Scan.document("{\(entry),\"sentAt\":\(said)}"),
+            Scan.lines("{\(entry),\"sentAt\":\(said)}"),
+        ]
+        for var upload in uploads {
+            upload.judgeSending(ofReceived: Scan.now)
+            #expect(upload.samples.count == 1 && upload.refused.isEmpty)
+            #expect(upload.sending.time == offset.map { Timestamp(milliseconds: Scan.now.milliseconds + $0) })
+            #expect(upload.sending.isIgnored == isIgnored)
+        }
+        #expect(
+            try Scan.document("[{\(entry),\"sentAt\":\(said)}]").sending == Sending(), "one entry of a list says nothing of the upload")
+    }
+
+    @Test("SOS-09: what is not stored is dated by the clock by which its age is counted")
+    func unstoredBySending() throws {
+        let said = Scan.now.milliseconds + 300_000
+        var upload = try Scan.document(
+            "{\"sentAt\":\(said),\"entries\":[{\"type\":\"heart-rate\",\"at\":\(said),\"value\":30},{\"type\":\"help\"}]}")
+        upload.judgeSending(ofReceived: Scan.now)
+        let ages = upload.unstored(at: Scan.now, latest: Scan.scanner.rules.latest).map {
+            $0.age(receivedAt: Scan.now, sentAt: upload.sending.time)
+        }
+        #expect(ages == [.zero, .zero])
+    }
+
     @Test("No refusal repeats a value or a place that was sent")
     func refusalsAreDiscreet() throws {
         for (entry, _) in BadInput.refusals {

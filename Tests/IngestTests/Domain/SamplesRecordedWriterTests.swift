@@ -28,14 +28,15 @@ import Testing
         let fact = SamplesRecorded(
             device: DeviceID(bits: UInt128(seed)), receivedAt: Timestamp(milliseconds: 1_768_000_000_123),
             firstTriedAt: seed % 3 == 0 ? Timestamp(milliseconds: 1_767_999_990_000) : nil,
+            sentAt: seed % 4 < 2 ? Timestamp(milliseconds: 1_767_999_880_123) : nil,
             intervalMs: seed % 2 == 0 ? 1000 : nil,
             samples: samples)
         let bytes = SamplesRecordedWriter.render(
-            device: fact.device, receivedAt: fact.receivedAt, firstTriedAt: fact.firstTriedAt, intervalMs: fact.intervalMs,
-            samples: samples)
+            device: fact.device, receivedAt: fact.receivedAt, firstTriedAt: fact.firstTriedAt, sentAt: fact.sentAt,
+            intervalMs: fact.intervalMs, samples: samples)
         let read = try JSONDecoder().decode(SamplesRecorded.self, from: Data(bytes))
         #expect(read.device == fact.device && read.receivedAt == fact.receivedAt && read.intervalMs == fact.intervalMs)
-        #expect(read.samples == samples && read.firstTriedAt == fact.firstTriedAt)
+        #expect(read.samples == samples && read.firstTriedAt == fact.firstTriedAt && read.sentAt == fact.sentAt)
         #expect(read.samples.map { $0.value?.bitPattern } == samples.map { $0.value?.bitPattern })
         // What is 0 or becomes it is left to the decoder.
         let isPlain = !samples.contains { $0.value == 0 || $0.position?.latitude == 0 }
@@ -45,7 +46,7 @@ import Testing
         }
         let scanned = try #require(SamplesRecorded(scanning: bytes))
         #expect(scanned.device == fact.device && scanned.receivedAt == fact.receivedAt && scanned.intervalMs == fact.intervalMs)
-        #expect(scanned.samples == samples && scanned.firstTriedAt == fact.firstTriedAt)
+        #expect(scanned.samples == samples && scanned.firstTriedAt == fact.firstTriedAt && scanned.sentAt == fact.sentAt)
         #expect(scanned.samples.map { $0.value?.bitPattern } == samples.map { $0.value?.bitPattern })
     }
 
@@ -55,7 +56,7 @@ import Testing
         let place = Position(latitude: 45.5, longitude: -9.05, altitude: 120.25, accuracy: 8)
         let whole = SamplesRecordedWriter.render(
             device: DeviceID(bits: 3), receivedAt: Timestamp(milliseconds: 1_768_000_000_123),
-            firstTriedAt: Timestamp(milliseconds: 1_768_000_000_000), intervalMs: 1000,
+            firstTriedAt: Timestamp(milliseconds: 1_768_000_000_000), sentAt: Timestamp(milliseconds: 1_768_000_000_100), intervalMs: 1000,
             samples: [
                 Sample(type: .heartRate, at: Timestamp(milliseconds: 1_768_000_000_000), value: 72.5, position: place),
                 Sample(type: .position, at: Timestamp(milliseconds: -10), value: nil, position: place),
@@ -77,7 +78,7 @@ import Testing
             let read = try? JSONDecoder().decode(SamplesRecorded.self, from: Data(text))
             #expect(read?.samples == scanned.samples && read?.device == scanned.device, said)
             #expect(read?.receivedAt == scanned.receivedAt && read?.intervalMs == scanned.intervalMs, said)
-            #expect(read?.firstTriedAt == scanned.firstTriedAt, said)
+            #expect(read?.firstTriedAt == scanned.firstTriedAt && read?.sentAt == scanned.sentAt, said)
         }
     }
 

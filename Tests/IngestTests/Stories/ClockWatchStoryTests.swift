@@ -22,8 +22,8 @@ private final class SteadyTime: Sendable {
 @Suite struct ClockWatchStoryTests {
     @Test(
         "SOS-09: the machine's clock was 150 s wrong, uploads were 200 and `/health/ready` had no remark: it names the clock",
-        arguments: [150, -150] as [Int64])
-    func wrongClock(_ seconds: Int64) async throws {
+        arguments: [150, -150] as [Int64], [false, true])
+    func wrongClock(_ seconds: Int64, isTold: Bool) async throws {
         let steady = SteadyTime()
         try await withTemporaryFolder { folder in
             try await IngestHarness.run(in: folder, clockWatch: ClockWatch(steady: { steady.now })) { harness in
@@ -32,7 +32,11 @@ private final class SteadyTime: Sendable {
                 let tokens = added
                 func upload(off offset: Int64) async throws {
                     for token in tokens {
-                        _ = try await harness.post([.pulse(Timestamp.now.milliseconds - offset * 1000, 72)], token: token)
+                        let now = Timestamp.now.milliseconds - offset * 1000
+                        // An hour of backlog: what is told is what the clock says.
+                        let measured = Sample.pulse(now - (isTold ? 3_600_000 : 0), 72)
+                        let told = isTold ? "\"sentAt\":\(now)," : ""
+                        _ = try await harness.post("{\(told)\"entries\":\([measured].upload)}", token: token)
                     }
                     steady.advance(.seconds(11))
                 }
@@ -46,7 +50,7 @@ private final class SteadyTime: Sendable {
                 #expect(try await !ready().text.contains("clock"))
                 for _ in 0..<3 { try await upload(off: seconds) }
                 let text = try await ready().text
-                #expect(text.contains(seconds > 0 ? " s ahead" : " s behind") && text.contains("3 of 3 devices"))
+                #expect(text.contains(seconds > 0 ? " s ahead" : " s behind") && text.contains("3 of 3 people"))
                 try await upload(off: 0)
                 #expect(try await !ready().text.contains("clock"))
             }

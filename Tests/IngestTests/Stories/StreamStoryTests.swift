@@ -60,6 +60,29 @@ import Testing
         }
     }
 
+    @Test("SOS-09: a fact says when its upload was written, published and replayed; what cannot be is ignored, and the answer says so")
+    func sending() async throws {
+        try await IngestHarness.runWithDevice { harness, device in
+            let now = Timestamp.now.milliseconds
+            let told = ["\(now - 120_000)", "\(now + 3_600_000)", "\"soon\""]
+            let heard = try await Self.hearing(harness) { heard in
+                for (number, said) in told.enumerated() {
+                    let entries = [Sample.pulse(now - 121_000 + Int64(number), 70)].upload
+                    let answer = try await harness.post("{\"sentAt\":\(said),\"entries\":\(entries)}", token: device.token)
+                    #expect(answer.status == 200)
+                    #expect(answer.text.contains(#""ignored":["sentAt"]"#) == (number > 0), "\(said)")
+                }
+                try await eventually("all facts are heard", isTrue: { heard.all.count == 3 })
+                return heard.all
+            }
+            let facts = try heard.map { try JSONDecoder().decode(SamplesRecorded.self, from: Data($0.payload)) }
+            #expect(facts.map(\.sentAt) == [Timestamp(milliseconds: now - 120_000), nil, nil])
+            let replayed = try await harness.sos.replay(
+                ReplayStream(stream: heard[0].header.stream, epoch: heard[0].header.epoch, from: 1, through: 3))
+            #expect(replayed.facts.map(\.payload) == heard.map { String(decoding: $0.payload, as: UTF8.self) })
+        }
+    }
+
     @Test("an upload of ten thousand positions is heard as one fact, and replayed alike")
     func largest() async throws {
         try await IngestHarness.runWithDevice { harness, device in

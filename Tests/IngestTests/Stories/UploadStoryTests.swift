@@ -194,6 +194,23 @@ import Testing
         }
     }
 
+    @Test("ING-14: a retry that says anew when it was written is the same upload; one that says anything else anew is not")
+    func retriedAnew() async throws {
+        try await IngestHarness.runWithDevice { harness, device in
+            func send(_ sentAt: String, _ value: Double) async throws -> HarnessAnswer {
+                let entries = [Sample.pulse(1_768_000_000_000, value)].upload
+                return try await harness.post(
+                    "{\"sentAt\":\(sentAt),\"entries\":\(entries),\"sentAt\":\(sentAt)}", token: device.token,
+                    headers: ["Idempotency-Key": "first"])
+            }
+            let first = try await send("1768000000000", 60)
+            let again = try await send("\"2026-01-09T23:06:41.500Z\"", 60)
+            #expect(first.status == 200 && again.status == 200 && again.body == first.body)
+            #expect(again.headers["idempotency-replayed"] == "true")
+            #expect(try await send("1768000000000", 61).problem == "idempotency-conflict")
+        }
+    }
+
     @Test("ING-14: a backlog of lines is taken piece by piece and answered once; again, nothing is added")
     func lines() async throws {
         try await IngestHarness.runWithDevice { harness, device in

@@ -451,32 +451,32 @@ class Machine:
 
     # ---- §3.2, §3.3: uploads
 
-    def upload(self, t, entries, interval=0, source=""):
-        """Entries are (metric, own time, value)."""
-        self.happens(t, lambda: self._upload(t, entries, interval, source))
+    def upload(self, t, entries, interval=0, source="", sent=None):
+        """Entries are (metric, own time, value); `sent` is what the device's clock said, or None."""
+        self.happens(t, lambda: self._upload(t if sent is None else sent, entries, interval, source))
 
-    def _upload(self, received, entries, interval, source):
+    def _upload(self, written, entries, interval, source):
         if not self.subscribed:
             return
         t = self.now
-        aged = [(metric, at, max(0, received - at), value) for metric, at, value in entries]
+        aged = [(metric, at, max(0, written - at), value) for metric, at, value in entries]
         if self.state != "PAUSED":
             counting = [(metric, at, t - age, value) for metric, at, age, value in aged if self.counts(metric, age, value)]
             if counting:
                 self.readings(counting, t, interval, source)
             self.late_reading(aged, t, source)
         for at, age in [(at, age) for metric, at, age, _ in aged if metric == "fall" and age <= EVENT_AGE]:
-            if not self.is_known("fall", source, at, age, received):
+            if not self.is_known("fall", source, at, age, written):
                 self.falls(source, at, age)
         for metric, at, age, _ in aged:
             if metric == "help":
                 if age > EVENT_AGE:
                     self.emit("help-contacts", "-")
-                elif not self.is_known("help", source, at, age, received):
+                elif not self.is_known("help", source, at, age, written):
                     self.help(at, age, source)
 
-    def is_known(self, metric, source, at, age, received):      # §3.6: what is sent again
-        is_live = abs(received - at) <= LIVE
+    def is_known(self, metric, source, at, age, written):       # §3.6: what is sent again
+        is_live = abs(written - at) <= LIVE
         return (source, at) in self.counted[metric] or not is_live and self.now - age <= self.latest_counted[metric]
 
     def remember(self, metric, source, at, age):                # an answer has no source

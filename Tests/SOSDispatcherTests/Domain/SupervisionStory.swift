@@ -30,13 +30,13 @@ struct SupervisionStory {
         upload(seconds, values.map { Sample(type: $0.key, at: Self.at(seconds), value: $0.value) }, interval: interval)
     }
 
-    /// `received` is the time by ingest's own clock, where that one was set.
+    /// `received` is the time by ingest's own clock, where that one was set, `sent` what the device's own clock says, where it tells that.
     mutating func upload(
-        _ seconds: Double, received: Double? = nil, _ entries: [Sample], interval: Duration? = nil, source: String = "",
-        isTyped: Bool = false
+        _ seconds: Double, received: Double? = nil, sent: Double? = nil, _ entries: [Sample], interval: Duration? = nil,
+        source: String = "", isTyped: Bool = false
     ) {
         let upload = Supervision.Upload(
-            at: Self.at(seconds), receivedAt: Self.at(received ?? seconds), source: source, isTyped: isTyped,
+            at: Self.at(seconds), receivedAt: Self.at(received ?? seconds), sentAt: sent.map(Self.at), source: source, isTyped: isTyped,
             declaredInterval: interval, entries: entries)
         actions += machine.uploaded(upload)
     }
