@@ -114,6 +114,9 @@ CASES = {
         expected=OPEN + ["1000 muted heart-rate", "301000 asked-again heart-rate", "310000 muted heart-rate", "320000 opened heart-rate",
                          "320000 confirmed heart-rate", "323500 dispatched heart-rate", "325500 cancelled heart-rate",
                          "385500 closed heart-rate", "385500 asked-again heart-rate", "405500 dispatched heart-rate"]),
+    "subscribe: who was heard by nothing but a metric that is no longer watched must be heard anew (SOS-25)": dict(
+        own=SPO2_BOUND, steps=[up(0, (SPO2, 97)), lambda m: m.subscribe(10_000), up(15_000, (SPO2, 97)), hr(400_000)], until=400_000,
+        expected=["40000 signal-lost -", "340000 silence-contacts -", "400000 signal-returned -"]),
     "who fell silent after a low breach is asked again when the mute ends, once (SOS-33)": dict(
         steps=[hr(0, 40), answer(1000, "fine"), answer(305_000, "fine")], until=3_000_000,
         expected=OPEN + ["1000 muted heart-rate", "30000 signal-lost heart-rate", "301000 asked-again heart-rate", "305000 muted heart-rate",
@@ -121,6 +124,12 @@ CASES = {
     "asked again: in range for 10 s ends the question": dict(
         steps=[hr(0, 130), answer(1000, "fine"), hr(2000), hr(12_000, 130), hr(13_000), hr(22_999), hr(23_000)], until=23_000,
         expected=OPEN + ["1000 muted heart-rate", "12000 asked-again heart-rate", "23000 transient heart-rate"]),
+    "asked again: another breach that asks again and returns within its upload begins the 10 s anew (SOS-33)": dict(
+        own=SPO2_BOUND,
+        steps=[up(0, (HR, 130), (SPO2, 85)), answer(1000, "fine"), up(2000, (HR, 70), (SPO2, 95)), hr(12_000, 130), hr(13_000), hr(22_000),
+               up(23_000, (SPO2, 85, 22_500), (SPO2, 95), (HR, 70)), up(24_000, (HR, 70), (SPO2, 95)), hr(33_999), hr(34_000)],
+        until=34_000,
+        expected=OPEN + ["1000 muted heart-rate", "12000 asked-again heart-rate", "34000 transient heart-rate"]),
     "asked again: worse arms the alert": dict(
         steps=[hr(0, 130), answer(1000, "fine"), hr(2000), hr(12_000, 130), hr(13_000, 20)], until=16_500,
         expected=OPEN + ["1000 muted heart-rate", "12000 asked-again heart-rate", "13000 transient heart-rate", "13000 opened heart-rate",

@@ -60,7 +60,7 @@ extension Supervision {
                 return [ended(.transient)] + opened(by: first.entry, claimed, findings, thresholds, keeping: asked)
             }
             join(claimed, findings, thresholds)
-            return whileAsked(findings)
+            return whileAsked(findings, isAskedMore: !claimed.isEmpty)
         case .dispatching, .dispatched:
             let first = claims.first { !$0.opens.isEmpty || !$0.asks.isEmpty }
             return followCalled(first?.entry, claimed, findings, thresholds)
@@ -180,12 +180,13 @@ extension Supervision {
         return state.now + (isLow ? min(rules.reask, SupervisionRules.reaskLow) : rules.reask)
     }
 
-    private mutating func whileAsked(_ findings: Findings) -> [SupervisionAction] {
+    /// - Parameter isAskedMore: a reading of this upload asks again by itself: it is not in range, whatever followed in the same upload.
+    private mutating func whileAsked(_ findings: Findings, isAskedMore: Bool) -> [SupervisionAction] {
         let due = answerDue
         let earlier = state.episode?.dueAt.map { min($0, due) } ?? due
         state.episode?.dueAt = earlier
         let open = Set(state.episode?.open.keys.map(\.self) ?? [])
-        guard findings.critical.isDisjoint(with: open) else {
+        guard !isAskedMore, findings.critical.isDisjoint(with: open) else {
             state.episode?.normalSince = nil
             return []
         }

@@ -13,7 +13,7 @@ extension Supervision {
             joinSignals(declaredInterval)
         }
         state.subscribed = true
-        forgetUnwatched()
+        forgetUnwatched(declaredInterval)
         return due + timePassed(to: state.now)
     }
 
@@ -32,17 +32,25 @@ extension Supervision {
         return due
     }
 
-    private mutating func forgetUnwatched() {
+    /// - Parameter declaredInterval: the longest of the person's devices; nil where nobody says.
+    private mutating func forgetUnwatched(_ declaredInterval: Duration? = nil) {
         let thresholds = thresholds
+        let wasHeard = state.sources.values.contains { !$0.signals.isEmpty }
+        var declared = declaredInterval?.wholeMilliseconds ?? 0
         for (name, source) in state.sources {
             if !thresholds.pairInForce { state.sources[name]?.runs?[Breach(.bloodPressure, .above)] = nil }
             let unwatched = Set(source.latest.keys).union(source.signals.keys).filter { !thresholds.watches($0) }
             guard !unwatched.isEmpty else { continue }
+            for metric in unwatched { declared = max(declared, source.signals[metric]?.declared ?? 0) }
             state.sources[name]?.forget(unwatched)
             state.sources[name]?.signals = source.signals.filter { !unwatched.contains($0.key) }
         }
         let signals = Set(state.sources.values.flatMap { $0.signals.keys.map(\.signal) })
         state.silences = state.silences?.filter { signals.contains($0.key) }
+        // Whoever was heard by nothing else has no deadline left: what is watched must be heard first, as after joining. Off its charger it
+        // joins by itself.
+        guard wasHeard, signals.isEmpty, state.charging != true else { return }
+        state.joiningDue = state.now + rules.silenceLimit(interval: .milliseconds(declared))
     }
 
     /// Ends supervision at once; a running emergency is still completed (SOS-03).

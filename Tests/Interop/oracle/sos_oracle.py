@@ -907,13 +907,16 @@ class Machine:
                 self.state = "MONITORING"
             self.join_supervision(interval)
         else:
-            self.forget_unwatched()
+            self.forget_unwatched(interval)
 
-    def forget_unwatched(self):
+    def forget_unwatched(self, interval):
+        forgotten = [heard.declared for (metric, _), heard in self.signals.items() if not self.is_watched(metric)]
         self.latest = {key: latest for key, latest in self.latest.items() if self.is_watched(key[0])}
         self.signals = {key: heard for key, heard in self.signals.items() if self.is_watched(key[0])}
         self.runs = {key: run for key, run in self.runs.items() if (self.pair_rule if key[1][0] == PAIR else self.is_watched(key[1][0]))}
         self.silent &= self.names()
+        if forgotten and not self.signals:      # §3.10: no deadline is left by which anything must be heard
+            self.joining_due = self.now + max(self.rules["signal_lost"], 3 * max(forgotten + [interval]))
 
     def unsubscribe(self, t):
         self.happens(t, self._unsubscribe)

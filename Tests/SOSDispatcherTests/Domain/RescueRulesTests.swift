@@ -132,6 +132,25 @@ struct RescueRulesTests {
         #expect(story.list.count { $0.contains("asked-again") } == 1, "once")
     }
 
+    @Test("SOS-33: a breach that asked again, and was in range later in the same upload, ended the question instead of joining it")
+    func joinsWithinAnUpload() {
+        var story = SupervisionStory(own: [.oxygenSaturation: Bounds(low: 90, high: nil)])
+        story.upload(0, [.heartRate: 130, .oxygenSaturation: 85])
+        story.answer(1, .fine)
+        story.upload(2, [.heartRate: 70, .oxygenSaturation: 95])
+        story.heart(12, 130)
+        for second in [13.0, 22] { story.heart(second, 70) }
+        let oxygen = [(22.5, 85.0), (23, 95)].map { Sample(type: .oxygenSaturation, at: SupervisionStory.at($0.0), value: $0.1) }
+        story.upload(23, oxygen + [Sample(type: .heartRate, at: SupervisionStory.at(23), value: 70)])
+        let asked = ["0.000 opened heart-rate", "1.000 muted heart-rate", "12.000 asked-again heart-rate"]
+        #expect(story.list == asked && story.machine.state.stage == .askedAgain)
+        story.upload(24, [.heartRate: 70, .oxygenSaturation: 95])
+        story.heart(33.999, 70)
+        #expect(story.list == asked, "in range since 24 s")
+        story.heart(34, 70)
+        #expect(story.list == asked + ["34.000 transient heart-rate"])
+    }
+
     @Test("SOS-32: muted, in range for 10 s and critical again is asked again; a shorter dip is not")
     func calm() {
         var story = SupervisionStory()

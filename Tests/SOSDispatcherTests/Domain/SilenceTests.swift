@@ -98,6 +98,41 @@ struct SilenceTests {
         #expect(state.isProtected(by: rules, missing: nil), "ingest does not say")
     }
 
+    @Test("SOS-25: of whom was heard by nothing but a parameter that is no longer watched neither the person nor contacts were ever warned")
+    func unwatched() {
+        let oxygen: [Metric: Bounds] = [.oxygenSaturation: Bounds(low: 90, high: nil)]
+        var story = SupervisionStory(own: oxygen)
+        story.upload(10, [.oxygenSaturation: 97])
+        story.subscribe(20)
+        story.upload(25, [.oxygenSaturation: 97])
+        story.pass(10_000)
+        #expect(story.list == ["50.000 signal-lost -", "350.000 silence-contacts -"])
+        #expect(story.machine.state.standing == .signalLost)
+        story.heart(10_001, 80)
+        #expect(story.list.last == "10001.000 signal-returned -" && story.machine.state.standing == .monitoring)
+
+        story = SupervisionStory(own: oxygen)
+        story.upload(10, [.oxygenSaturation: 97], interval: .seconds(60))
+        story.subscribe(20)
+        story.pass(10_000)
+        #expect(story.list.first == "200.000 signal-lost -", "what declared a minute has three")
+
+        story = SupervisionStory(own: oxygen)
+        story.upload(10, [.oxygenSaturation: 97])
+        story.subscribe(200)
+        story.pass(10_000)
+        #expect(
+            story.list == ["40.000 signal-lost oxygen-saturation", "230.000 signal-lost -", "340.000 silence-contacts -"],
+            "contacts hear of the silence that was there already")
+
+        story = SupervisionStory(own: oxygen)
+        story.upload(10, [.oxygenSaturation: 97])
+        story.charge(15)
+        story.subscribe(20)
+        story.pass(10_000)
+        #expect(story.list.isEmpty && story.machine.state.standing == .charging)
+    }
+
     @Test("SOS-25: data that return before the contacts are told spare them")
     func spared() {
         var story = SupervisionStory()
