@@ -95,6 +95,8 @@ struct CAPDocumentTests {
         #expect(accepted == Acknowledgement(messageId: "emg_x-0", result: .accepted, ackId: "ack-1", reason: nil))
         let rejected = CAPDocument.acknowledgement(answer("Error", references: "s,emg_x-0,t", note: "not our area"))
         #expect(rejected == Acknowledgement(messageId: "emg_x-0", result: .rejected, ackId: "ack-1", reason: "not our area"))
+        let unexplained = CAPDocument.acknowledgement(answer("Error", references: "s,emg_x-0,t"))
+        #expect(unexplained?.result == .rejected, "SOS-39: it was none, and nobody else was called")
     }
 
     @Test("Other documents, entities and half documents are no acknowledgement")
@@ -105,7 +107,6 @@ struct CAPDocumentTests {
             good.replacing("s,emg_x-0,t", with: "emg_x-0"), good.replacing("ack-1", with: "with space"),
             good.replacing("<alert ", with: "<!DOCTYPE alert [<!ENTITY e SYSTEM \"file:///etc/passwd\">]><alert ").replacing(
                 "ack-1", with: "&e;"),
-            String(decoding: answer("Error", references: "s,emg_x-0,t"), as: UTF8.self),
         ] {
             #expect(CAPDocument.acknowledgement(Array(text.utf8)) == nil)
         }

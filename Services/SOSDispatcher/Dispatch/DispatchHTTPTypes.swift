@@ -16,7 +16,7 @@ extension AcknowledgementBody: Documented {
                         "The integrator's own name for this acknowledgement."),
                     .optional(
                         "reason", .string(),
-                        "Required where it is rejected. What is longer than \(Acknowledgement.longestReason) characters is cut off.")
+                        "Why it is rejected; without it is rejected all the same. Cut off after \(Acknowledgement.longestReason) characters.")
                 ).named("Acknowledgement"))
         ).named("AcknowledgementBody")
     }

@@ -59,7 +59,7 @@ struct DispatchRoutes: Sendable {
         if let given = AcknowledgementBody.readAny(body) {
             problem.errors = errors(in: given, about: message) { "/ack/\($0)" }
         } else if let given = CAPDocument.anyAcknowledgement(body) {
-            let elements = ["ackId": "identifier", "reason": "note", "messageId": "references"]
+            let elements = ["ackId": "identifier", "messageId": "references"]
             problem.errors = errors(in: given, about: message) { "/alert/\(elements[$0] ?? $0)" }
         } else {
             do {
@@ -146,5 +146,5 @@ extension Problem {
     static let malformedAcknowledgement = Problem(
         "malformed-acknowledgement", status: 422, title: "The acknowledgement cannot be understood",
         italianTitle: "La conferma non si può comprendere",
-        detail: "Send {\"ack\":{\"messageId\",\"result\",\"ackId\"}} about the message in the path; a rejection needs a reason.")
+        detail: "Send {\"ack\":{\"messageId\",\"result\",\"ackId\"}} about the message in the path.")
 }

@@ -18,7 +18,7 @@ struct Acknowledgement: Codable, Hashable, Sendable {
     var result: Result
     /// The integrator's own name for it, 1 to 128 printable ASCII characters without spaces.
     var ackId: String
-    /// Why it was rejected, cut off after 500 characters: how much somebody says does not change what.
+    /// Why it was rejected, cut off after 500 characters; empty or nil where nobody says: how much somebody says does not change what.
     private(set) var reason: String?
 
     static let longestAckID = 128
@@ -95,7 +95,6 @@ extension Acknowledgement {
         if !isPrintable {
             faults.append(("ackId", .notAnAckID))
         }
-        if result == .rejected, (reason ?? "").isEmpty { faults.append(("reason", .reasonMissing)) }
         return faults
     }
 

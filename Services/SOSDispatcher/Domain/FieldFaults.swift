@@ -39,8 +39,6 @@ extension FieldFault {
         "not-an-ack-id",
         english: "has 1 to \(Acknowledgement.longestAckID) printable ASCII characters without spaces: choose another one",
         italian: "ha da 1 a \(Acknowledgement.longestAckID) caratteri ASCII stampabili senza spazi: ne va scelto un altro")
-    static let reasonMissing = FieldFault(
-        "reason-missing", english: "is missing: a rejection says why", italian: "manca: un rifiuto dice il perché")
     static let otherMessage = FieldFault(
         "other-message", english: "is not the message of the path: acknowledge the one that you have received",
         italian: "non è il messaggio del percorso: va confermato quello ricevuto")

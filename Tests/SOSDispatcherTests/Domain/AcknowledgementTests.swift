@@ -14,12 +14,16 @@ struct AcknowledgementTests {
         #expect(read?.messageId == "emg_x-0")
     }
 
-    @Test("A rejection needs a reason and accepts nothing")
-    func rejected() {
-        #expect(AcknowledgementBody.read(Array(#"{"ack":{"messageId":"m","result":"rejected","ackId":"a"}}"#.utf8)) == nil)
-        #expect(AcknowledgementBody.read(Array(#"{"ack":{"messageId":"m","result":"rejected","ackId":"a","reason":""}}"#.utf8)) == nil)
-        let read = AcknowledgementBody.read(Array(#"{"ack":{"messageId":"m","result":"rejected","ackId":"a","reason":"no car"}}"#.utf8))
-        #expect(read?.accepts == false)
+    /// What stands behind the other fields of a rejection that does not say why.
+    static let missingReasons = ["", #","reason":null"#, #","reason":"""#]
+
+    @Test(
+        "SOS-39: a rejection without a reason was none, and nobody else was called", arguments: missingReasons + [#","reason":"no car""#])
+    func rejected(reason: String) {
+        let body = #"{"ack":{"messageId":"m","result":"rejected","ackId":"a"\#(reason)}}"#
+        let read = AcknowledgementBody.read(Array(body.utf8))
+        #expect(read?.result == .rejected && read?.accepts == false)
+        #expect(AcknowledgementBody.fault(in: Array(body.utf8)) == nil)
     }
 
     /// A reason of 501 characters, one of another kind, and one with more marks than any language writes.
@@ -47,7 +51,7 @@ struct AcknowledgementTests {
             AcknowledgementBody.fault(in: Array(text.utf8)) ?? CAPDocument.acknowledgementFault(in: Array(text.utf8))
         }
         for text in ["", "ok", "{}", #"{"status":"anna"}"#, "<html>anna</html>"] { #expect(fault(text) == nil) }
-        #expect(fault(#"{"ack":{"messageId":"m","result":"rejected","ackId":"a"}}"#)?.hasPrefix("reason is missing") == true)
+        #expect(fault(#"{"ack":{"messageId":"m","result":"rejected","ackId":"a b"}}"#)?.hasPrefix("ackId has 1 to") == true)
         for text in [
             #"{"ack":{"messageId":"m","result":"accepted","ackId":"an na"}}"#, #"{"ack":{"messageId":"m","result":"anna","ackId":"a"}}"#,
             #"{"ack":{"messageId":"anna","result":"accepted","ackId":"a"}"#,

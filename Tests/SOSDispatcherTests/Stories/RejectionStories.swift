@@ -199,10 +199,10 @@ struct RejectionStories {
     }
 
     @Test(
-        "SOS-39: a signed rejection with a reason of 501 characters was `delivered, not acknowledged`: the next service has the call within 1 s",
-        arguments: AcknowledgementTests.faultyReasons)
+        "SOS-39: a signed rejection with a reason of 501 characters, or without one, was `delivered, not acknowledged`: the next service has the call within 1 s",
+        arguments: AcknowledgementTests.missingReasons + AcknowledgementTests.faultyReasons.map { #","reason":\#($0)"# })
     func faultyReason(reason: String) async throws {
-        let refusing = Desk(.writes(#""result":"rejected","ackId":"desk-1","reason":\#(reason)"#))
+        let refusing = Desk(.writes(#""result":"rejected","ackId":"desk-1"\#(reason)"#))
         let next = Desk(.acknowledges(.accepted))
         try await Stage.playStarted(next, and: refusing) { stage, _ in
             _ = try await Self.register(refusing, stage)
