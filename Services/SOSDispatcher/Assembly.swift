@@ -133,8 +133,10 @@ struct SOSModule: Sendable {
             settings, supervision: supervision, store: store, enrolment: enrolment, messages: messages.outbox, ingest: ingest)
         supervision.events.add(anchors)
         var methods = Methods(memory: answers)
-        pair.source(database, store, clock, participants: participants, otherIsGone: { Task { await link.otherIsGone() } })
-            .register(in: &methods)
+        pair.source(
+            database, store, clock, synthetic: names.synthetic, participants: participants,
+            otherIsGone: { Task { await link.otherIsGone() } }
+        ).register(in: &methods)
         let probe = CanaryRoutes(secret: .random())
         let routes = DispatchRoutes(
             dispatcher: dispatcher, store: store, registry: calling.registry, publicKey: secrets.signing.publicKey)

@@ -16,7 +16,7 @@ extension AcknowledgementBody: Documented {
                         "The integrator's own name for this acknowledgement."),
                     .optional(
                         "reason", .string(),
-                        "Why it is rejected; without it is rejected all the same. Cut off after \(Acknowledgement.longestReason) characters.")
+                        "Why it is rejected; a rejection without it counts. Cut off after \(Acknowledgement.longestReason) characters.")
                 ).named("Acknowledgement"))
         ).named("AcknowledgementBody")
     }

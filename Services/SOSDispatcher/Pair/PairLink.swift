@@ -31,6 +31,8 @@ actor PairLink {
     private var asking: Task<Void, Never>?
     private(set) var isAsking = false
     private var isAnybodyUnreadable = false
+    /// Said by the operator; it may be said before this begins, which looked into the store before.
+    private var isOtherGone = false
 
     init(
         on runtime: Runtime, supervision: SupervisionService, dispatcher: Dispatcher, pair: PairState, keys: PersonKeys,
@@ -55,7 +57,7 @@ actor PairLink {
     func begin(waiting: Bool, hasForgotten: Bool, isAnybodyUnreadable: Bool) async {
         self.isAnybodyUnreadable = isAnybodyUnreadable
         following = Task { await follow() }
-        if hasForgotten || isAnybodyUnreadable {
+        if hasForgotten && !isOtherGone || isAnybodyUnreadable {
             isAsking = true
             asking = Task { await askEverything() }
         }
@@ -78,6 +80,7 @@ actor PairLink {
     /// The operator says that the other side is gone for good: nobody tells back what was forgotten. Whoever's state cannot be read here is
     /// asked for all the same: should the other side return, they are watched again.
     func otherIsGone() {
+        isOtherGone = true
         guard isAsking, !isAnybodyUnreadable else { return }
         asking?.cancel()
         isAsking = false

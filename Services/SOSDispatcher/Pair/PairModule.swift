@@ -52,10 +52,11 @@ struct PairModule: Sendable {
 
     /// - Parameters:
     ///   - participants: what of other subjects is kept in step, by the kind of its notes.
+    ///   - synthetic: whom nobody is told of.
     ///   - otherIsGone: told once it is stored that the operator says so.
     func source(
-        _ database: Store, _ store: SOSStore, _ clock: SteadyClock, participants: [String: PairState.Participant],
-        otherIsGone: @escaping @Sendable () -> Void
+        _ database: Store, _ store: SOSStore, _ clock: SteadyClock, synthetic: SyntheticPeople,
+        participants: [String: PairState.Participant], otherIsGone: @escaping @Sendable () -> Void
     ) -> StreamSource {
         let dispatches = store.streams.dispatches
         return StreamSource(
@@ -71,7 +72,7 @@ struct PairModule: Sendable {
             },
             snapshot: { [role] request in
                 guard request.stream == role.stream else { return try await store.snapshot(request) }
-                return try await store.snapshot(request, participants: participants, steady: clock.now)
+                return try await store.snapshot(request, participants: participants, steady: clock.now, except: synthetic)
             })
     }
 }

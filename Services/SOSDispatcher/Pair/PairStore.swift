@@ -215,21 +215,21 @@ struct PairTables: Sendable {
     }
 
     /// One page of what holds now, for a side that knows nothing or was left behind.
+    /// - Parameter synthetic: are left out: whoever is told of one supervises it as anybody, and calls in earnest.
     func snapshot(
         _ request: SnapshotStream, _ db: Database, participants: [String: PairState.Participant], open: (Data, PersonID) -> Watched?,
-        steady: Timestamp
+        steady: Timestamp, except synthetic: SyntheticPeople
     ) throws -> SnapshotStream.Reply {
         guard request.stream == role.stream else { throw Failure(.invalid, "this stream keeps no state; newcomers start at its head") }
         let head = try StreamLog().head(db, role.stream)
         let after = request.after.flatMap { PersonID($0) }
-        // Without the canary: whoever is told of it supervises it as anybody, and calls in earnest.
         let rows = try Row.fetchAll(
             db,
             sql: """
                 SELECT s.person, s.sealed, v.version FROM subscribers s LEFT JOIN pair_versions v ON v.person = s.person
-                WHERE s.person > ? AND s.person NOT IN (SELECT person FROM canary) ORDER BY s.person LIMIT ?
+                WHERE s.person > ? AND s.person NOT IN (?, ?) ORDER BY s.person LIMIT ?
                 """,
-            arguments: [after?.data ?? Data(), PairTables.peoplePerPage])
+            arguments: [after?.data ?? Data(), synthetic.first.data, synthetic.second.data, PairTables.peoplePerPage])
         var facts: [PairFact] = []
         if after == nil {
             for (kind, participant) in participants.sorted(by: { $0.key < $1.key }) {

@@ -224,14 +224,14 @@ struct SOSStore: Sendable {
 
     /// What the other dispatcher gets as a newcomer.
     func snapshot(
-        _ request: SnapshotStream, participants: [String: PairState.Participant], steady: Timestamp
+        _ request: SnapshotStream, participants: [String: PairState.Participant], steady: Timestamp, except synthetic: SyntheticPeople
     ) async throws -> SnapshotStream.Reply {
         try await store.read { db in
             try pair.snapshot(
                 request, db, participants: participants,
                 open: { sealed, person in
                     (try? keys.key(of: person)).flatMap { $0 }.flatMap { open(sealed, of: person, key: $0) }
-                }, steady: steady)
+                }, steady: steady, except: synthetic)
         }
     }
 

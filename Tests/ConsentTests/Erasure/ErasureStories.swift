@@ -4,6 +4,7 @@ import Bus
 import Contracts
 import Foundation
 import GRDB
+import HTTPKit
 import Logging
 import Sealing
 import ServiceKit
@@ -150,6 +151,41 @@ struct ErasureInConsentStories {
                 return [try earlier.delete(db, of: person), try earlier.delete(db, of: person)]
             }
             #expect(slices == [500, 100])
+        }
+    }
+
+    @Test("CON-09: a slow body of an order of erasure set back the brake on guessing: a wrong password counts when it has come")
+    func slowBody() async throws {
+        try await ErasureHarness.run { harness in
+            let person = try await harness.person()
+            let (service, store) = (harness.parts.erasure.service, harness.parts.opened.store)
+            let server = HTTPServer(
+                .init(title: "Erasure", version: "1.0.0", summary: "Under test.", prefix: "consent"),
+                routes: ErasureRoutes(service: service, repository: harness.parts.erasure.repository).all, port: 0,
+                health: Health(missing: { [] }, metrics: { "" }),
+                authenticate: { credentials, _ in
+                    guard let person = PersonID(credentials.bearer) else { throw Problem.unauthorised }
+                    return .person(person, .random())
+                }, logger: Running.quiet)
+            let wish = await service.ask(person, .data, at: .now)
+            let body = try JSONEncoder().encode(ErasureOrderBody(confirmation: wish.confirmation, password: "wrong wrong"))
+            let request = RawConnection.request(
+                "POST", "/consent/v1/erasures/orders", headers: ["Authorization": "Bearer \(person)"], json: body)
+            @Sendable func lastTry() async throws -> Timestamp {
+                try #require(try await store.read { db in try Timestamp.fetchOne(db, sql: "SELECT max(last_at) FROM log_in_runs") })
+            }
+            try await withHarness(Running([server])) { _ in
+                let (slow, quick) = (try RawConnection(port: await server.boundPort), try RawConnection(port: await server.boundPort))
+                await slow.send(Array(request.dropLast()))
+                await quick.send(request)
+                #expect(await quick.receiveAnswer()?.problem == "erasure-wrong-password")
+                let between = try await lastTry()
+                await slow.send(Array(request.suffix(1)))
+                #expect(await slow.receiveAnswer()?.problem == "erasure-wrong-password")
+                #expect(try await lastTry() > between)
+            } stop: {
+                await $0.stop()
+            }
         }
     }
 

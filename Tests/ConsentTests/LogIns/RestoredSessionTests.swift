@@ -82,6 +82,32 @@ struct RestoredSessionTests {
         }
     }
 
+    @Test("Ends that a restored consent told again were told like log-outs: the notifier took the push endpoints of all whom they concern")
+    func endsAsIfLapsed() async throws {
+        try await withTemporaryFolder { folder in
+            let place = Place(folder: folder)
+            let ended = try await place.run { harness in
+                for name in ["anna", "bruno"] { try await harness.addPerson("\(name)@example.org") }
+                let sessions = try await (harness.logIn(), harness.logIn("bruno@example.org"))
+                try await harness.store.copy(to: place.copy)
+                return [sessions.0, sessions.1]
+            }
+            try await place.run { harness in
+                for session in ended {
+                    try await harness.request("DELETE", "/consent/v1/sessions/current", token: session.accessToken).expect(status: 200)
+                }
+            }
+            try place.putBack()
+            try await place.run { harness in
+                let page = try #require(try await harness.parts.snapshot(SnapshotStream(stream: StreamFamily.sessionsStream, after: nil)))
+                let told = try page.facts.filter { $0.header.type == SessionEnded.type }
+                    .map { try JSONDecoder().decode(SessionEnded.self, from: Data($0.payload.utf8)) }
+                #expect(Set(told.map(\.session)) == Set(ended.map(\.session)))
+                #expect(told.allSatisfy { $0.lapsed == true }, "what has lapsed takes no endpoint")
+            }
+        }
+    }
+
     @Test("NFR-15: of a token that was spent after the copy two cannot go on: the second holder ends the session, a retry gets its answer")
     func spentSince() async throws {
         try await withTemporaryFolder { folder in

@@ -100,6 +100,19 @@ struct AcknowledgementTextTests {
     }
 
     @Test(
+        "SOS-19: ACCEPT and CONFIRM beside the code were not understood, and the call went on: each word accepts, in any case, and no more",
+        arguments: AcknowledgementText.accepting.union(["ACCEPT", "CONFIRM"]).sorted())
+    func acceptingWord(word: String) {
+        for text in ["\(word) 7K3M9Q", "7k3m9q \(word.lowercased()).", "OK, \(word.capitalized): 7K3M9Q"] {
+            #expect(AcknowledgementText(text).meaning(of: Self.codes) == .accepted, "\(text)")
+        }
+        #expect(AcknowledgementText("\(word)? 7K3M9Q").meaning(of: Self.codes) == .notUnderstood)
+        for no in AcknowledgementText.rejecting {
+            #expect(AcknowledgementText("\(no) \(word) 7K3M9Q").meaning(of: Self.codes) == .rejected, "\(no) \(word)")
+        }
+    }
+
+    @Test(
         "SOS-19: in doubt a text is no acceptance, and the call goes on",
         arguments: [
             "7K3M9Q?", "OK? 7K3M9Q", "perhaps 7K3M9Q", "chi è? 7K3M9Q", "7K3M9Q tra un'ora", "Received 7K3M9Q", "ricevuto 7K3M9Q",

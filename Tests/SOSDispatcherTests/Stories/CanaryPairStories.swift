@@ -129,6 +129,28 @@ struct CanaryPairStories {
         }
     }
 
+    @Test(
+        "SOS-17: whether the other dispatcher was told of a test's subscriber, and called for it in earnest, hung on a row: the identity alone says who is nobody",
+        arguments: PairRole.allCases)
+    func untold(role: PairRole) async throws {
+        try await Stage.playStarted { stage, dispatcher in
+            let (supervision, store) = (dispatcher.parts.supervision, dispatcher.parts.store)
+            let person = try await stage.subscriber()
+            let synthetic = await supervision.names.synthetic
+            _ = try await supervision.keys.makeKey(for: synthetic.person(of: role))
+            await supervision.beginFlight(of: synthetic.person(of: role), bounds: [.heartRate: Bounds(low: 100, high: nil)])
+            try await dispatcher.parts.journal.commitEverything()
+            let (stored, known) = try await store.store.read { db in
+                (try Int.fetchOne(db, sql: "SELECT count(*) FROM subscribers"), try CanaryStore().load(db)?.person)
+            }
+            #expect(stored == 2 && known == nil)
+            let page = try await store.snapshot(
+                SnapshotStream(stream: PairRole.first.stream, after: nil), participants: [:], steady: await supervision.clock.now,
+                except: synthetic)
+            #expect(page.facts.map(\.header.subject) == ["\(person)"])
+        }
+    }
+
     @Test("A test's subscriber of an earlier release, whom the other dispatcher supervises as anybody, is supervised by nobody any more")
     func takenBack() async throws {
         try await Stage.playPair(Desk(.acknowledges(.accepted))) { stage, first, second in

@@ -111,6 +111,22 @@ struct CardStories {
         }
     }
 
+    @Test("A consent that refused at once was asked for a card four times a second: a round that fails waits twice as long each time")
+    func consentRefuses() async throws {
+        try await Stage.playStarted { stage, dispatcher in
+            let consent = try await stage.consent()
+            _ = try await Self.follow(consent, dispatcher)
+            consent.refuse()
+            let anna = try await stage.subscriber()
+            let times = try await eventually("it was asked five times", within: .seconds(30)) {
+                consent.refusals.count >= 5 ? consent.refusals : nil
+            }
+            // 0.25 + 0.5 + 1 + 2 s of pauses, of which a wake-up of the subscription itself may shorten one of the first.
+            #expect(times[4] - times[0] > .seconds(2), "\(times[4] - times[0])")
+            #expect(await dispatcher.parts.supervision.withoutCard(among: [anna]) == [anna], "it is asked for on")
+        }
+    }
+
     @Test("SOS-16, SOS-22: notes that may no longer be told were told by the other dispatcher, and those that may were not")
     func notesAsConsented() async throws {
         try await Stage.playPair { stage, first, second in

@@ -10,8 +10,15 @@ import TestKit
 final class TalkingConsent: Sendable {
     private final class Cards: Sendable {
         let known = Mutex<[PersonID: EmergencyCard]>([:])
+        /// When it was asked since it refuses; nil while it answers.
+        let refused = Mutex<[ContinuousClock.Instant]?>(nil)
 
-        func answer(_ request: ReadEmergencyCards) -> ReadEmergencyCards.Reply {
+        func answer(_ request: ReadEmergencyCards) throws -> ReadEmergencyCards.Reply {
+            let refuses = refused.withLock { times in
+                times?.append(.now)
+                return times != nil
+            }
+            guard !refuses else { throw Failure(.internal, "not now") }
             let known = known.withLock { $0 }
             return ReadEmergencyCards.Reply(
                 cards: request.people.compactMap { person in known[person].map { EmergencyCardState(person: person, card: $0) } })
@@ -24,7 +31,7 @@ final class TalkingConsent: Sendable {
     init(_ runtime: Runtime, _ folder: URL) async throws {
         let cards = Cards()
         var methods = Methods()
-        methods.on(ReadEmergencyCards.self) { request, _ in cards.answer(request) }
+        methods.on(ReadEmergencyCards.self) { request, _ in try cards.answer(request) }
         self.cards = cards
         speaker = try await FactSpeaker(.emergencyCards, runtime, folder, methods: methods)
     }
@@ -33,6 +40,14 @@ final class TalkingConsent: Sendable {
     func know(_ card: EmergencyCard, of person: PersonID) {
         cards.known.withLock { $0[person] = card }
     }
+
+    /// Refuses at once to say any card from now on.
+    func refuse() {
+        cards.refused.withLock { $0 = [] }
+    }
+
+    /// When it was asked for cards, and refused.
+    var refusals: [ContinuousClock.Instant] { cards.refused.withLock { $0 ?? [] } }
 
     /// As when the profile changes, or the subscription has come to be known.
     func say(_ card: EmergencyCard, of person: PersonID) async throws {
