@@ -57,6 +57,8 @@ struct LogLine {
             case 0x0A: bytes += [0x5C, UInt8(ascii: "n")]
             // C0, DEL, C1 and the separators that some viewers take for ends of lines.
             case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029: escape(UInt16(scalar.value))
+            // Most of a line: no collection is made for it.
+            case 0x20...0x7E: bytes.append(UInt8(truncatingIfNeeded: scalar.value))
             default: bytes += Array(UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
             }
         }
