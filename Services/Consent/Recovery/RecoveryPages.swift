@@ -25,18 +25,25 @@ struct RecoveryPages: Sendable {
 
     // MARK: Asking
 
+    /// Written without a template: whoever sends what is no address, which needs no log-in, is refused by it.
     /// - Parameter again: what was typed and is no address.
-    func asking(again: String? = nil) throws -> HTTPAnswer {
-        try .page(
-            title: say("Forgot your password?", "Password dimenticata?"), template: Self.askingTemplate,
-            values: [
-                "intro": say("Enter the e-mail address of your account.", "Inserisca l'indirizzo e-mail del suo account."),
-                "label": say("E-mail address", "Indirizzo e-mail"), "typed": again ?? "",
-                "error": say(
-                    "This is not an e-mail address: it looks like name@example.org.",
-                    "Non è un indirizzo e-mail, per esempio nome@example.org."),
-                "hasError": again != nil, "button": say("Send the link", "Invia il collegamento"),
-            ], language: language, status: again == nil ? 200 : 422)
+    func asking(again: String? = nil) -> HTTPAnswer {
+        let fault = say(
+            "This is not an e-mail address: it looks like name@example.org.", "Non è un indirizzo e-mail, per esempio nome@example.org.")
+        let error = again == nil ? "" : "<div class=\"error\" role=\"alert\"><p>\(PageLayout.escaped(fault))</p></div>"
+        let intro = PageLayout.escaped(say("Enter the e-mail address of your account.", "Inserisca l'indirizzo e-mail del suo account."))
+        let typed = PageLayout.escaped(again ?? "")
+        return .page(
+            title: say("Forgot your password?", "Password dimenticata?"),
+            markup: """
+                \(error)
+                <p>\(intro)</p>
+                <form method="post" novalidate>
+                <label for="email">\(say("E-mail address", "Indirizzo e-mail"))</label>
+                <input id="email" name="email" type="email" autocomplete="email" value="\(typed)" required>
+                <button type="submit">\(say("Send the link", "Invia il collegamento"))</button>
+                </form>
+                """, language: language, status: again == nil ? 200 : 422)
     }
 
     func asked() throws -> HTTPAnswer {
@@ -94,16 +101,6 @@ struct RecoveryPages: Sendable {
             title: say("The link does not hold any more", "Il collegamento non è più valido"),
             markup: "<div class=\"error\" role=\"alert\"><p>\(text)</p></div>\n<p>\(further)</p>", language: language, status: 404)
     }
-
-    private static let askingTemplate = """
-        {{#hasError}}<div class="error" role="alert"><p>{{error}}</p></div>{{/hasError}}
-        <p>{{intro}}</p>
-        <form method="post" novalidate>
-        <label for="email">{{label}}</label>
-        <input id="email" name="email" type="email" autocomplete="email" value="{{typed}}" required>
-        <button type="submit">{{button}}</button>
-        </form>
-        """
 
     private static let noticeTemplate = """
         <div class="notice" role="status"><p>{{text}}</p></div>

@@ -64,7 +64,7 @@ struct RecoveryRoutes: Sendable {
             .get, "/consent/v1/recovery", as: "getRecoveryPage", access: .anyone, summary: "The page that asks for a new password",
             answers: [.page(200, "A form for the address")]
         ) { exchange in
-            try RecoveryPages(language: exchange.language).asking()
+            RecoveryPages(language: exchange.language).asking()
         }
     }
 
@@ -79,7 +79,7 @@ struct RecoveryRoutes: Sendable {
             let fields = try await exchange.form()
             let pages = RecoveryPages(language: exchange.language)
             let typed = fields["email"] ?? ""
-            guard EmailAddress(typed) != nil else { return try pages.asking(again: typed) }
+            guard EmailAddress(typed) != nil else { return pages.asking(again: typed) }
             try await recoveries.ask(email: typed, language: exchange.language, address: exchange.remoteAddress)
             return try pages.asked()
         }
