@@ -27,13 +27,17 @@ struct ManualEntries: Sendable {
     func insert(
         _ document: [UInt8], of person: PersonID, receivedAt: Timestamp, trace: String, idempotencyKey: String?
     ) async throws -> UploadReply {
-        let origin = try await self.origin(of: person, receivedAt: receivedAt, trace: trace, idempotencyKey: idempotencyKey)
-        let received: ReceivedUpload
+        if let bar = registry.bar(of: person) { throw bar.problem }
+        let scanned: ScannedUpload
         do {
-            received = try document.withUnsafeBytes { try uploads.read(document: $0, origin) }
+            scanned = try document.withUnsafeBytes { try uploads.scan(document: $0, at: receivedAt) }
         } catch let fault as UploadFault {
             throw fault.problem
         }
+        // Made where there is none yet, so not for what is no document of entries.
+        let source = try await people.ownSource(of: person, .manual)
+        let origin = UploadOrigin(device: source, receivedAt: receivedAt, trace: trace, idempotencyKey: idempotencyKey)
+        let received = document.withUnsafeBytes { uploads.received(scanned, $0, origin) }
         let places = EntryPlaces(document, isSingle: received.scanned.isSingle)
         let faults = faults(of: received.scanned, places, now: receivedAt)
         guard faults.isEmpty else { throw Self.problem(faults) }
@@ -41,12 +45,6 @@ struct ManualEntries: Sendable {
             repetitions.conflicts.isEmpty ? nil : Self.problem(repetitions.conflicts.map { places.fault(.conflict, at: Int($0)) })
         })
         return try await uploads.take(received, origin, alongside: effect)
-    }
-
-    private func origin(of person: PersonID, receivedAt: Timestamp, trace: String, idempotencyKey: String?) async throws -> UploadOrigin {
-        if let bar = registry.bar(of: person) { throw bar.problem }
-        return UploadOrigin(
-            device: try await people.ownSource(of: person, .manual), receivedAt: receivedAt, trace: trace, idempotencyKey: idempotencyKey)
     }
 
     private func faults(of scanned: ScannedUpload, _ places: EntryPlaces, now: Timestamp) -> [ManualFault] {

@@ -67,8 +67,9 @@ struct Pairings: Sendable {
     /// How the offer stands. Once it is confirmed the token is given to whoever holds the secret, until it is first used: an answer
     /// that is lost on the way can be asked for again.
     func poll(_ pairing: PairingID, _ poll: PairingPoll, at now: Timestamp) async throws -> PairingProgress {
-        guard let row = try await store.read({ [table] db in try table.find(db, pairing) }), let secret = PairingSecret(text: poll.secret),
-            isRight(secret, row)
+        // What cannot be a secret costs no look at the store.
+        guard let secret = PairingSecret(text: poll.secret),
+            let row = try await store.readBriefly({ [table] db in try table.find(db, pairing) }), isRight(secret, row)
         else { throw Problem.notFound }
         let state = row.offer.state(at: now)
         var progress = PairingProgress(state: state.rawValue, expiresAt: row.offer.expiresAt.rfc3339)
@@ -115,6 +116,9 @@ struct Pairings: Sendable {
     }
 
     private func end(_ pairing: PairingID, at now: Timestamp, where isAllowed: @escaping @Sendable (PairingRow) -> Bool) async throws {
+        // Refused before a write begins; within it is decided.
+        let known = try await store.readBriefly { [table] db in try table.find(db, pairing) }
+        guard let known, isAllowed(known) else { throw Problem.notFound }
         try await store.write { [table] db in
             guard var row = try table.find(db, pairing), isAllowed(row) else { throw Problem.notFound }
             row.offer.left(at: now)

@@ -78,8 +78,13 @@ final class Uploads: Sendable {
 
     /// A whole JSON document.
     func read(document bytes: UnsafeRawBufferPointer, _ origin: UploadOrigin) throws(UploadFault) -> ReceivedUpload {
-        let scanned = try scanner(origin.receivedAt).scan(document: bytes)
+        let scanned = try scan(document: bytes, at: origin.receivedAt)
         return received(scanned, bytes, origin)
+    }
+
+    /// The first half of `read`, for which it need not be known where the document comes from; `received` is the other.
+    func scan(document bytes: UnsafeRawBufferPointer, at receivedAt: Timestamp) throws(UploadFault) -> ScannedUpload {
+        try scanner(receivedAt).scan(document: bytes)
     }
 
     /// A document in a maker's own format (ING-16).
@@ -94,7 +99,7 @@ final class Uploads: Sendable {
         received(scanner(origin.receivedAt).scan(lines: bytes, firstIndex: firstIndex), bytes, origin)
     }
 
-    private func received(_ scanned: ScannedUpload, _ bytes: UnsafeRawBufferPointer, _ origin: UploadOrigin) -> ReceivedUpload {
+    func received(_ scanned: ScannedUpload, _ bytes: UnsafeRawBufferPointer, _ origin: UploadOrigin) -> ReceivedUpload {
         clockWatch.note(scanned, from: origin.device, receivedAt: origin.receivedAt)
         var upload = ReceivedUpload(scanned: scanned)
         upload.scanned.judgeSending(ofReceived: origin.receivedAt)

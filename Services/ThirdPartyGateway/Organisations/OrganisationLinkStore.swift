@@ -26,6 +26,11 @@ struct OrganisationLinkStore: Sendable {
     /// Base64url of 32 bytes.
     static let tokenCharacters = 43
 
+    /// Whether a link can have ended in it: what cannot be a token costs no look at the store.
+    static func isToken(_ text: String) -> Bool {
+        text.utf8.count == tokenCharacters
+    }
+
     static func create(in db: Database) throws {
         try db.execute(
             sql: """
@@ -58,7 +63,7 @@ struct OrganisationLinkStore: Sendable {
     /// What the link opens, without using it up. Nil for a token that was never made, has been used, is too old or is for another
     /// purpose: these are not told apart.
     func find(_ db: Database, _ token: String, _ purpose: OrganisationLinkPurpose, at now: Timestamp) throws -> OrganisationLink? {
-        guard token.utf8.count == Self.tokenCharacters else { return nil }
+        guard Self.isToken(token) else { return nil }
         let row = try Row.fetchOne(
             db.cachedStatement(
                 sql: "SELECT organisation, payload FROM organisation_links WHERE digest = ? AND purpose = ? AND until > ?"),

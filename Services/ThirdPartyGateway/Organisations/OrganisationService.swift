@@ -148,7 +148,8 @@ struct OrganisationService: Sendable {
     /// Who is confirmed by the link, for its page.
     /// - Throws: `link-not-valid`.
     func shown(_ token: String, _ purpose: OrganisationLinkPurpose, at: Timestamp) async throws -> (name: String, address: String) {
-        try await store.read { [table, links] db in
+        guard OrganisationLinkStore.isToken(token) else { throw Self.staleLink }
+        return try await store.readBriefly { [table, links] db in
             guard let link = try links.find(db, token, purpose, at: at), let row = try table.find(db, link.organisation) else {
                 throw Self.staleLink
             }
@@ -161,7 +162,8 @@ struct OrganisationService: Sendable {
     /// that is somebody's already; the registration, which can then never be confirmed, is taken back.
     /// - Throws: `link-not-valid`; `OrganisationConflict.email`.
     func confirm(_ token: String, trace: String, at: Timestamp) async throws -> OrganisationState {
-        let waiting = try await store.read { [table, links] db in
+        guard OrganisationLinkStore.isToken(token) else { throw Self.staleLink }
+        let waiting = try await store.readBriefly { [table, links] db in
             try links.find(db, token, .confirm, at: at).flatMap { try table.find(db, $0.organisation) }
         }
         guard let waiting, let founder = waiting.founder else { throw Self.staleLink }
@@ -226,14 +228,18 @@ struct OrganisationService: Sendable {
     // MARK: The profile
 
     func find(_ id: OrganisationID) async throws -> OrganisationRow {
-        guard let row = try await store.read({ [table] db in try table.find(db, id) }) else { throw Problem.notFound }
+        guard let row = try await store.readBriefly({ [table] db in try table.find(db, id) }) else { throw Problem.notFound }
         return row
     }
 
     /// ORG-13, ORG-14. Payments that are under way keep their method: they were made with it.
     /// - Throws: `OrganisationFormFault`; nothing is changed then.
     func change(_ id: OrganisationID, _ form: JSONTree, at: Timestamp) async throws -> OrganisationRow {
-        try await store.write { [table, settings] db in
+        // A wrong form is refused before a write begins; what it changes is decided there.
+        let before = try await find(id)
+        guard before.state != .closed else { throw Problem.notFound }
+        _ = try before.details.changed(form, in: settings.country)
+        return try await store.write { [table, settings] db in
             guard var row = try table.find(db, id), row.state != .closed else { throw Problem.notFound }
             row.details = try row.details.changed(form, in: settings.country)
             try table.setDetails(db, id, row.details, at: at)
@@ -256,7 +262,8 @@ struct OrganisationService: Sendable {
     /// Somebody at the new address said yes: the founder logs in by it and the organisation is written to there; the old one is told.
     /// Whether it is free of all accounts (CON-06) consent alone knows.
     func confirmAddress(_ token: String, trace: String, at: Timestamp) async throws {
-        let found = try await store.read { [self] db -> (OrganisationLink, OrganisationRow)? in
+        guard OrganisationLinkStore.isToken(token) else { throw Self.staleLink }
+        let found = try await store.readBriefly { [self] db -> (OrganisationLink, OrganisationRow)? in
             guard let link = try links.find(db, token, .changeAddress, at: at), let row = try table.find(db, link.organisation),
                 row.state != .closed
             else { return nil }

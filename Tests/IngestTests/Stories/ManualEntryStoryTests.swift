@@ -45,6 +45,18 @@ import Testing
         }
     }
 
+    @Test("a first insertion that was no document of entries had a source made for it; it is refused beside the queue of writes")
+    func refusedBesideWrites() async throws {
+        try await IngestHarness.runWithAccount { harness, account in
+            let isBeside = try await isDone(whileWriting: harness.ingest.store) {
+                let answer = try await harness.request(
+                    "POST", Self.path, token: account.token, body: Data("{\"type\":".utf8), headers: ["Content-Type": "application/json"])
+                #expect(answer.status == 400 && answer.problem == "malformed-json")
+            }
+            #expect(isBeside)
+        }
+    }
+
     @Test("ING-08, ING-01: a wrong value names its field and the allowed range; nothing of the insertion is stored")
     func refusing() async throws {
         try await IngestHarness.runWithAccount { harness, account in

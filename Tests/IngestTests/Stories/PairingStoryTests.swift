@@ -162,6 +162,23 @@ import Testing
         }
     }
 
+    @Test("withdrawing another's offer, or leaving one that is none, took a turn in the queue of writes; both are refused beside it")
+    func refusedBesideWrites() async throws {
+        try await IngestHarness.runWithAccount { harness, account in
+            let offer = try await harness.offer()
+            let stranger: JSONValue = ["secret": .string(PairingSecret.random().text)]
+            let isBeside = try await isDone(whileWriting: harness.ingest.store) {
+                for path in ["\(offer.pairing)/withdrawal", "\(PairingID.random())/withdrawal", "\(offer.pairing)/poll"] {
+                    #expect(try await harness.send("POST", "/ingest/v1/pairings/\(path)", stranger, token: nil).status == 404, "\(path)")
+                }
+                let left = try await harness.send("DELETE", "/ingest/v1/pairings/\(PairingID.random())", token: account.token)
+                #expect(left.status == 404)
+            }
+            #expect(isBeside)
+            #expect(try await harness.poll(offer).decoded(as: PairingProgress.self).state == "waiting")
+        }
+    }
+
     @Test("SC-26, ACC-24, ING-20: the new watch delivers, the old one no longer does, from the same transaction on")
     func replacing() async throws {
         try await IngestHarness.runWithAccount { harness, account in

@@ -76,6 +76,17 @@ struct OrganisationProfileStories {
         }
     }
 
+    @Test("ORG-13: a wrong change of an organisation's profile took a turn in the queue of writes; it is refused beside it")
+    func refusedBesideWrites() async throws {
+        try await OrganisationHarness.runFounded { harness, founded in
+            let isBeside = try await isDone(whileWriting: harness.opened.store) {
+                let answer = try await harness.ask("PATCH", Self.path, token: founded.token, json: ["colour": "red"])
+                #expect(answer.status == 422 && answer.problem == "invalid-organisation" && answer.pointers == ["/colour"])
+            }
+            #expect(isBeside)
+        }
+    }
+
     @Test("ORG-13, CON-06: another corporate address is in force once somebody there says yes; the old one is told")
     func address() async throws {
         try await OrganisationHarness.runFounded { harness, founded in
