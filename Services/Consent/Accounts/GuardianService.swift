@@ -60,7 +60,7 @@ struct GuardianService: Sendable {
     func answer(
         _ token: String, accept: Bool, at: Timestamp, trace: String, through answers: GuardianAnswersRequest
     ) async throws {
-        let (person, matter) = try await store.read { [repository] db in
+        let (person, matter) = try await store.readBriefly { [repository] db in
             guard let link = try repository.links.find(db, token, purpose: .guardian, at: at), !link.payload.isEmpty,
                 let person = try repository.require(db, link.account).subject.person
             else { throw Problem.linkNotValid }

@@ -112,7 +112,7 @@ struct ErasureRepository: Sendable {
 
     func find(capability: String) async throws -> ErasureRow? {
         let lookup = secrets.lookup(capability)
-        return try await store.read { [table] db in try table.find(db, capability: lookup) }
+        return try await store.readBriefly { [table] db in try table.find(db, capability: lookup) }
     }
 
     /// Newest first.

@@ -63,7 +63,7 @@ struct ErasureService: Sendable {
         -> OrderedErasure
     {
         guard let request = await requests.find(person, confirmation, at: now) else { throw Problem.erasureNotConfirmed }
-        guard let account = try await store.read({ [accounts] db in try accounts.find(db, person: person) }) else {
+        guard let account = try await store.readBriefly({ [accounts] db in try accounts.find(db, person: person) }) else {
             throw Problem.unauthorised
         }
         let begun = try await prove(account, password, at: now)

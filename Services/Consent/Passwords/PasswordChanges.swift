@@ -40,7 +40,9 @@ struct PasswordChanges: Sendable {
     /// - Returns: an access token of the same session that is good for everything but what a second factor must be enrolled for.
     /// - Throws: `new-password-refused` before the old password is looked at; `wrong-old-password`, which counts as a failed log-in.
     func change(_ change: Change, in session: SessionID) async throws -> String {
-        guard let account = try await store.read({ [sessions] db in try sessions.owner(db, session) }) else { throw Problem.unauthorised }
+        guard let account = try await store.readBriefly({ [sessions] db in try sessions.owner(db, session) }) else {
+            throw Problem.unauthorised
+        }
         let contact = try vault.contact(account)
         let faults = change.new.faults(
             rule.asked(of: account.subject.kind), of: contact, old: change.old, at: .init(first: "/new", second: "/newAgain"))

@@ -18,7 +18,7 @@ struct ProfileService: Sendable {
 
     /// - Throws: `Problem.notFound`.
     func read(_ person: PersonID) async throws -> Known {
-        let row = try await store.read { [repository] db in try repository.requirePerson(db, person) }
+        let row = try await store.readBriefly { [repository] db in try repository.requirePerson(db, person) }
         return Known(row: row, profile: try repository.vault.profile(row))
     }
 

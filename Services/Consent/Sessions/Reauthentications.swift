@@ -48,7 +48,9 @@ struct Reauthentications: Sendable {
     /// - Returns: an access token of the same session that has just been proved.
     /// - Throws: `wrong-proof`, which counts as a failed log-in unless a code is missing beside the right password; 429 for whoever tries too often.
     func prove(_ proof: Proof, in session: SessionID) async throws -> String {
-        guard let account = try await store.read({ [sessions] db in try sessions.owner(db, session) }) else { throw Problem.unauthorised }
+        guard let account = try await store.readBriefly({ [sessions] db in try sessions.owner(db, session) }) else {
+            throw Problem.unauthorised
+        }
         let begun: LogInTry
         switch try await store.write({ [table, now] db in try table.begin(db, account: account, at: now()) }) {
         case .wait(let wait): throw Refusal(.tooManyRequests, retryAfter: wait)

@@ -121,7 +121,7 @@ struct SharingService: Sendable {
 
     /// The state of one's own request; a request of another organisation does not exist for this one.
     func read(_ asked: ReadRequest) async throws -> RequestState {
-        let row = try await store.read { [table] db in try table.find(db, asked.request) }
+        let row = try await store.readBriefly { [table] db in try table.find(db, asked.request) }
         guard var row, row.request.organisation == asked.organisation else { throw Failure(.notFound, "there is no such request") }
         // The clock's word may not be written down yet, but it counts.
         if row.request.isOverdue(at: clock()) { try? row.request.expired(at: clock()) }
@@ -173,7 +173,7 @@ struct SharingService: Sendable {
     /// Withdraws a grant wholly, or single types of it (SHR-16). Withdrawing again changes nothing.
     func withdraw(_ grant: GrantID, of person: PersonID, types: Set<Metric>? = nil, trace: String) async throws -> Outcome {
         let now = clock()
-        let id = try await store.read { [table] db in try table.find(db, grant: grant)?.request.id }
+        let id = try await store.readBriefly { [table] db in try table.find(db, grant: grant)?.request.id }
         guard let id else { return .notFound }
         return try await change(id, of: person, now, trace) { row, _ in
             guard row.request.status != .revoked else { return nil }
@@ -238,7 +238,7 @@ struct SharingService: Sendable {
     }
 
     func request(_ id: RequestID, of person: PersonID) async throws -> ShownRequest? {
-        try await store.read { [self] db -> ShownRequest? in
+        try await store.readBriefly { [self] db -> ShownRequest? in
             guard let row = try table.find(db, id), row.request.person == person else { return nil }
             return ShownRequest(row: row, details: try repository.details(of: row))
         }

@@ -80,7 +80,7 @@ struct Activities: Sendable {
     // MARK: Reading
 
     private func row(_ activity: ActivityID, of reader: Reader) async throws -> ActivityRow? {
-        try await store.read { [table] db in try table.find(db, of: reader.number, activity) }
+        try await store.readBriefly { [table] db in try table.find(db, of: reader.number, activity) }
     }
 
     private func open(_ row: ActivityRow, _ reader: Reader) throws -> KnownActivity {

@@ -67,7 +67,7 @@ struct Transfers: Sendable {
     // MARK: Looking
 
     func find<Result>(_ job: JobID, of reader: Reader, _ kind: TransferKind) async throws -> Transfer<Result>? {
-        let row = try await store.read { [table] db in try table.find(db, job, of: reader.number, kind) }
+        let row = try await store.readBriefly { [table] db in try table.find(db, job, of: reader.number, kind) }
         return try row.map { try open($0, of: reader.person) }
     }
 

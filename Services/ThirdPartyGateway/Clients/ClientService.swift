@@ -208,7 +208,7 @@ final class ClientService: Sendable {
 
     private func prove(_ order: TokenOrder, at now: Timestamp) async throws -> ClientRow {
         let shown = ClientToken.digest(order.secret)
-        guard let id = ClientID(order.client), let row = try await store.read({ [table] db in try table.find(db, id) }) else {
+        guard let id = ClientID(order.client), let row = try await store.readBriefly({ [table] db in try table.find(db, id) }) else {
             refused.note(.unknownClient, requestID: order.requestID)
             throw TokenRefusal.invalidClient
         }
@@ -230,7 +230,7 @@ final class ClientService: Sendable {
         let (remembered, changes) = known.withLock { ($0.tokens[digest], $0.changes) }
         var row = remembered
         if row == nil {
-            row = try await store.read { [table] db in try table.token(db, digest: digest) }
+            row = try await store.readBriefly { [table] db in try table.token(db, digest: digest) }
             if let row { remember(row, digest, ifStill: changes) }
         }
         guard let row else {

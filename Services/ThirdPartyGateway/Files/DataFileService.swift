@@ -74,7 +74,7 @@ struct DataFileService: Sendable {
     }
 
     func find(_ job: JobID, of request: RequestID) async throws -> DataFileJob? {
-        try await store.read { [table] db in try table.find(db, job, of: request) }
+        try await store.readBriefly { [table] db in try table.find(db, job, of: request) }
     }
 
     func list(of request: RequestID) async throws -> [DataFileJob] {

@@ -36,7 +36,7 @@ final class OrganisationRegister: Sendable {
     func find(_ id: OrganisationID) async throws -> Known? {
         let (known, changes) = state.withLock { ($0.known[id], $0.changes) }
         if let known { return known }
-        let found = try await store.read { [organisations, members] db -> Known? in
+        let found = try await store.readBriefly { [organisations, members] db -> Known? in
             guard let row = try organisations.find(db, id) else { return nil }
             return Known(
                 name: row.details.businessName, state: row.state, isHeld: try GatewayRestoreStore().isHeld(db),

@@ -27,7 +27,8 @@ struct RequestRepository: Sendable {
 
     /// Nil where there is none, or it is another organisation's.
     func find(_ id: RequestID, of organisation: OrganisationID) async throws -> ShownRequest? {
-        guard let stored = try await store.read({ [table] db in try table.stored(db, id) }), stored.request.organisation == organisation
+        guard let stored = try await store.readBriefly({ [table] db in try table.stored(db, id) }),
+            stored.request.organisation == organisation
         else { return nil }
         return try shown(stored)
     }
