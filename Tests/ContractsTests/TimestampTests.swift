@@ -6,6 +6,17 @@ import Testing
 
 @Suite("Timestamps")
 struct TimestampTests {
+    @Test("Of times that a service wrote before its clock was set back none is waited for, and none counts until it has caught up")
+    func setBack() {
+        let now = Timestamp(milliseconds: 1_768_005_060_000)
+        let (earlier, later) = (now - .seconds(3600), now + .seconds(3600))
+        #expect(later.notAhead(of: now) == now && earlier.notAhead(of: now) == earlier)
+        #expect(earlier.isOver(at: now, putOffAtMost: .seconds(60)) && now.isOver(at: now, putOffAtMost: .seconds(60)))
+        #expect(!(now + .seconds(60)).isOver(at: now, putOffAtMost: .seconds(60)), "it was put off just now")
+        #expect(later.isOver(at: now, putOffAtMost: .seconds(60)))
+        #expect(now + .seconds(1) <= now.latestCounted && later > now.latestCounted)
+    }
+
     @Test(
         "Known instants have their known form",
         arguments: [

@@ -32,11 +32,11 @@ struct LogInThrottle: Hashable, Sendable {
         run.flatMap { now - $0.last < memory ? $0 : nil }
     }
 
-    /// How long to wait before the next try; nil is leave to go on. A try that lies ahead was made before the clock was put back: it counts
-    /// as made now, so that few failures make nobody wait, and many no longer than ever.
+    /// How long to wait before the next try; nil is leave to go on. Where the last try lies ahead, few failures make
+    /// nobody wait, and many no longer than ever.
     func wait(after run: FailureRun?, at now: Timestamp) -> Duration? {
         guard let run = current(run, at: now) else { return nil }
-        let left = pause(after: run.count) - max(.zero, now - run.last)
+        let left = pause(after: run.count) - (now - run.last.notAhead(of: now))
         return left > .zero ? left : nil
     }
 

@@ -87,14 +87,14 @@ struct LogInRuns: Sendable {
                 """)
     }
 
-    /// Of a run that lies ahead, since the clock was put back, the last try was made now, and it is kept so: else its wait would begin anew
-    /// with each question until the clock has caught up.
+    /// A last try that lies ahead is kept as made now: else its wait would begin anew with each question until the clock has caught up.
     func find(_ db: Database, _ subject: [UInt8], at now: Timestamp) throws -> FailureRun? {
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT count, last_at FROM log_in_runs WHERE subject = ?"), arguments: [Data(subject)])
         guard var run = row.map({ FailureRun(count: $0[0], last: $0[1]) }) else { return nil }
-        if run.last > now {
-            run.last = now
+        let last = run.last.notAhead(of: now)
+        if run.last != last {
+            run.last = last
             try db.cachedStatement(sql: "UPDATE log_in_runs SET last_at = ? WHERE subject = ?").execute(arguments: [now, Data(subject)])
         }
         return run

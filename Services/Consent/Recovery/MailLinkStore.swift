@@ -102,16 +102,12 @@ struct MailLinkStore: Sendable {
         return link
     }
 
-    /// What lies ahead by less counts nevertheless: of requests that come together one that came first may be written last.
-    private static let overtaking = Duration.seconds(600)
-
-    /// How many links for this purpose the account was given within the hour before `now` and that still hold. Those that lie ahead were
-    /// made before the clock was put back: counted, they would keep the next mail back until it has caught up.
+    /// How many links for this purpose the account was given within the hour before `now` and that still hold.
     func countLately(_ db: Database, account: AccountNumber, purpose: MailLinkPurpose, at now: Timestamp) throws -> Int {
         try Int.fetchOne(
             db.cachedStatement(
                 sql: "SELECT count(*) FROM mail_links WHERE account = ? AND purpose = ? AND made_at > ? AND made_at <= ?"),
-            arguments: [account, purpose.rawValue, now - .seconds(3600), now + Self.overtaking]) ?? 0
+            arguments: [account, purpose.rawValue, now - .seconds(3600), now.latestCounted]) ?? 0
     }
 
     /// Ends the account's links for this purpose.

@@ -88,17 +88,14 @@ struct TransferStore: Sendable {
         return nil
     }
 
-    /// What lies ahead by less counts nevertheless: of requests that come together one that came first may be written last.
-    private static let overtaking = Duration.seconds(600)
-
-    /// When the person's jobs of a kind since `since` were begun, oldest first; not those that lie ahead since the clock was set back.
+    /// When the person's jobs of a kind since `since` were begun, oldest first.
     func begun(_ db: Database, of person: Int64, _ kind: TransferKind, since: Timestamp, at now: Timestamp) throws -> [Timestamp] {
         try Timestamp.fetchAll(
             db.cachedStatement(
                 sql: """
                     SELECT created_at FROM transfers WHERE person = ? AND kind = ? AND created_at > ? AND created_at <= ? ORDER BY number
                     """),
-            arguments: [person, kind.rawValue, since, now + Self.overtaking])
+            arguments: [person, kind.rawValue, since, now.latestCounted])
     }
 
     func countOpen(_ db: Database, of person: Int64, _ kind: TransferKind) throws -> Int {

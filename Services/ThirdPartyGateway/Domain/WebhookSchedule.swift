@@ -40,10 +40,9 @@ struct WebhookSchedule: Hashable, Sendable {
     /// The longest that the receiver may ask us to wait.
     static let longestRetryAfter = Duration.seconds(3600)
 
-    /// Whether the next attempt's time has come. Nothing puts off the first one, nor any for longer than a receiver may ask for: what lies
-    /// ahead nevertheless was put off by a clock that has been set back since.
+    /// Whether the next attempt's time has come. Nothing puts off the first one, nor any for longer than a receiver may ask for.
     static func isDue(_ dueAt: Timestamp, attempts: Int, at now: Timestamp) -> Bool {
-        dueAt <= now || attempts == 0 || dueAt > now + longestRetryAfter
+        attempts == 0 || dueAt.isOver(at: now, putOffAtMost: longestRetryAfter)
     }
 
     /// - Parameters:

@@ -155,7 +155,7 @@ struct DataFileStore: Sendable {
     }
 
     /// The first that waits of each organisation, oldest first.
-    /// - Parameter pause: the longest there is; what is put off further was put off by a clock that has been set back since.
+    /// - Parameter pause: the longest there is, as `Timestamp.isOver` asks for it.
     func next(_ db: Database, at now: Timestamp, longest pause: Duration) throws -> [DataFileJob] {
         try rows(
             db,
@@ -167,15 +167,12 @@ struct DataFileStore: Sendable {
             """, [now, now + pause])
     }
 
-    /// What lies ahead by less counts nevertheless: of requests that come together one that came first may be written last.
-    private static let overtaking = Duration.seconds(600)
-
-    /// When the organisation's jobs since `moment` were begun, oldest first; not those that lie ahead since the clock was set back.
+    /// When the organisation's jobs since `moment` were begun, oldest first.
     func begun(_ db: Database, of organisation: OrganisationID, since moment: Timestamp, at now: Timestamp) throws -> [Timestamp] {
         try Timestamp.fetchAll(
             db.cachedStatement(
                 sql: "SELECT created_at FROM data_files WHERE organisation = ? AND created_at > ? AND created_at <= ? ORDER BY created_at"),
-            arguments: [organisation, moment, now + Self.overtaking])
+            arguments: [organisation, moment, now.latestCounted])
     }
 
     /// Jobs of which there may be files.

@@ -59,7 +59,7 @@ struct PaymentJobStore: Sendable {
     }
 
     /// What is to be called now, oldest first.
-    /// - Parameter pause: the longest there is; what is put off further was put off by a clock that has been set back since.
+    /// - Parameter pause: the longest there is, as `Timestamp.isOver` asks for it.
     func due(_ db: Database, at now: Timestamp, longest pause: Duration, limit: Int) throws -> [StoredPaymentJob] {
         try Row.fetchAll(
             db, sql: "\(Self.columns) WHERE retry_at <= ? OR retry_at > ? ORDER BY number LIMIT ?",

@@ -120,8 +120,8 @@ extension JobTable {
     }
 
     /// Numbers of those that may be tried, the longest due first.
-    /// - Parameter longest: the longest pause between attempts. One that failed and is put off for longer was put off by a clock that has
-    ///   been set back since; so was one made at a time that has not come.
+    /// - Parameter longest: the longest pause between attempts, as `Timestamp.isOver` asks for it of those that failed. One that was made
+    ///   at a time that has not come is due as well.
     package func due(_ db: Database, _ kind: String, at: Timestamp, longest: Duration, limit: Int) throws -> [Int64] {
         let open = "SELECT number FROM jobs WHERE kind = ? AND is_behind = 0 AND dead_at IS NULL"
         let due = try Int64.fetchAll(
