@@ -67,6 +67,39 @@ enum OneTimePassword {
     }
 }
 
+/// Which passwords of one secret were taken, as their steps. All of them are remembered, not the last one alone: where it was taken while
+/// the clock was ahead, it would keep its owner out until the clock reaches it or, passed over, let those before it be taken again.
+struct UsedSteps: Hashable, Sendable {
+    /// More than anybody logs in while a clock is wrong.
+    static let longest = 64
+
+    /// Neither it nor an earlier one is taken, whatever the clock says: the last one that is remembered no longer by itself.
+    private(set) var floor: Int64 = 0
+    /// Ascending; all of them later than `floor`.
+    private(set) var steps: [Int64] = []
+
+    /// The steps whose passwords are taken now, oldest first: none that has been used, and none before it. One that lies further ahead than
+    /// any password that is taken now was used while the clock was wrong: it holds up nobody until its time has come, and is refused then.
+    func open(at now: Timestamp) -> [Int64] {
+        let newest = OneTimePassword.step(at: now) + OneTimePassword.window
+        return OneTimePassword.steps(at: now, after: steps.last { $0 <= newest } ?? floor)
+    }
+
+    mutating func use(_ step: Int64) {
+        steps.insert(step, at: steps.firstIndex { $0 > step } ?? steps.endIndex)
+        if steps.count > Self.longest { floor = steps.removeFirst() }
+    }
+}
+
+extension UsedSteps {
+    /// As it is stored.
+    init(floor: Int64, written: String) {
+        (self.floor, steps) = (floor, written.split(separator: " ").compactMap { Int64($0) })
+    }
+
+    var written: String { steps.map(String.init).joined(separator: " ") }
+}
+
 /// What is good once in place of a one-time password, for whoever has lost the authenticator.
 enum RecoveryCode {
     /// Given at an enrolment.

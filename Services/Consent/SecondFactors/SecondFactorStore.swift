@@ -45,7 +45,9 @@ struct SecondFactorStore: Sendable {
     /// Whether it is an authenticator's code that is good now; nobody can use it again then.
     func takes(_ db: Database, _ factor: SecondFactorRow, _ code: String, of account: AccountRow, at now: Timestamp) throws -> Bool {
         guard let step = try step(of: code, factor, of: account, at: now) else { return false }
-        try table.use(db, account.number, step: step)
+        var used = factor.used
+        used.use(step)
+        try table.save(db, account.number, used)
         return true
     }
 
@@ -54,7 +56,7 @@ struct SecondFactorStore: Sendable {
         guard let typed = OneTimePassword.typed(code) else { return nil }
         let secret = try vault.open(factor.secret, at: Self.place, of: account.subject)
         // All of them, so that the time tells nothing.
-        let right = OneTimePassword.steps(at: now, after: factor.lastStep).filter { step in
+        let right = factor.used.open(at: now).filter { step in
             let mac = Digest.hmacSHA1(OneTimePassword.message(step), keyBytes: secret)
             return Digest.constantTimeEqual(Array(OneTimePassword.text(of: mac).utf8), Array(typed.utf8))
         }
@@ -139,8 +141,8 @@ struct SecondFactorRow: Sendable {
     let secret: [UInt8]
     /// When a first code showed that the authenticator has the secret; nil until then, and it asks nothing of anybody.
     let confirmedAt: Timestamp?
-    /// The step of the last password that was taken: neither it nor an earlier one is taken again.
-    let lastStep: Int64
+    /// The passwords that were taken: none of them is taken again.
+    let used: UsedSteps
 }
 
 struct SecondFactorTable: Sendable {
@@ -165,6 +167,15 @@ struct SecondFactorTable: Sendable {
                 """)
     }
 
+    /// The steps that were used after `last_step`, separated by spaces.
+    static func addUsedSteps(in db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE second_factors ADD COLUMN used_steps TEXT NOT NULL DEFAULT '';
+                UPDATE second_factors SET used_steps = last_step, last_step = 0 WHERE last_step > 0;
+                """)
+    }
+
     /// In place of one that nobody has confirmed.
     func begin(_ db: Database, _ account: AccountNumber, secret: [UInt8], at: Timestamp) throws {
         try db.cachedStatement(
@@ -177,8 +188,12 @@ struct SecondFactorTable: Sendable {
 
     func find(_ db: Database, _ account: AccountNumber) throws -> SecondFactorRow? {
         try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT secret, confirmed_at, last_step FROM second_factors WHERE account = ?"), arguments: [account]
-        ).map { row in SecondFactorRow(account: account, secret: [UInt8](row[0] as Data), confirmedAt: row[1], lastStep: row[2]) }
+            db.cachedStatement(sql: "SELECT secret, confirmed_at, last_step, used_steps FROM second_factors WHERE account = ?"),
+            arguments: [account]
+        ).map { row in
+            SecondFactorRow(
+                account: account, secret: [UInt8](row[0] as Data), confirmedAt: row[1], used: UsedSteps(floor: row[2], written: row[3]))
+        }
     }
 
     func confirm(_ db: Database, _ account: AccountNumber, at: Timestamp) throws {
@@ -186,8 +201,9 @@ struct SecondFactorTable: Sendable {
             .execute(arguments: [at, account])
     }
 
-    func use(_ db: Database, _ account: AccountNumber, step: Int64) throws {
-        try db.cachedStatement(sql: "UPDATE second_factors SET last_step = ? WHERE account = ?").execute(arguments: [step, account])
+    func save(_ db: Database, _ account: AccountNumber, _ used: UsedSteps) throws {
+        try db.cachedStatement(sql: "UPDATE second_factors SET last_step = ?, used_steps = ? WHERE account = ?")
+            .execute(arguments: [used.floor, used.written, account])
     }
 
     /// With its recovery codes.

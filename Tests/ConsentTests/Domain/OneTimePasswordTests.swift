@@ -39,6 +39,29 @@ struct OneTimePasswordTests {
         #expect(OneTimePassword.steps(at: now, after: 101).isEmpty)
     }
 
+    @Test("X5: a code that was used while the clock was ahead kept every right one out; no used one is taken again wherever the clock goes")
+    func usedAhead() {
+        func time(_ step: Int64) -> Timestamp { Timestamp(milliseconds: step * 30_000) }
+        var used = UsedSteps()
+        used.use(100)
+        used.use(220)
+        #expect(used.open(at: time(100)) == [101], "the clock is right again, and 100 was used before it leapt")
+        used.use(101)
+        #expect(used.open(at: time(101)) == [102])
+        #expect(used.open(at: time(218)) == [217, 218, 219])
+        #expect(used.open(at: time(219)).isEmpty && used.open(at: time(220)) == [221], "what was used ahead is refused in its own time")
+        #expect(used.open(at: time(99)).isEmpty, "and a clock that goes back further brings nothing back")
+        #expect(UsedSteps(floor: used.floor, written: used.written) == used)
+    }
+
+    @Test("X5: of many codes that were used the oldest are remembered as a bound, below which none is taken")
+    func manyUsed() {
+        var used = UsedSteps()
+        for step in 1...Int64(UsedSteps.longest + 10) { used.use(step) }
+        #expect(used.floor == 10 && used.steps.count == UsedSteps.longest)
+        #expect(used.open(at: Timestamp(milliseconds: 9 * 30_000)).isEmpty)
+    }
+
     @Test("X5: base32 by the vectors of RFC 4648 §10, and the link that authenticators read")
     func link() {
         let vectors = ["": "", "f": "MY", "fo": "MZXQ", "foo": "MZXW6", "foob": "MZXW6YQ", "fooba": "MZXW6YTB", "foobar": "MZXW6YTBOI"]
