@@ -37,7 +37,7 @@ struct NotifierModule: Sendable {
     let server: HTTPServer
     let services: [any Service]
 
-    init(_ settings: Settings, on runtime: Runtime, clock: DeliveryClock = DeliveryClock()) async throws {
+    init(_ settings: Settings, on runtime: Runtime, clock: DeadlineClock = DeadlineClock()) async throws {
         let opened = try await OpenedStore(on: runtime, applicationID: Migrations.applicationID, migrations: Migrations.all)
         let stream = StreamFamily.deliveries.streams[0]
         let facts = FactStream(stream: stream, epoch: opened.epoch, relay: try await opened.relay(of: .deliveries))

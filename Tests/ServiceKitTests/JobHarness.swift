@@ -71,7 +71,7 @@ final class JobHarness: Sendable {
     init(
         _ folder: URL, kind: JobKind = JobHarness.kind, key: SymmetricKey, clock: TestClock = TestClock(), peer: PlayedPeer = PlayedPeer(),
         poll: Duration = .seconds(10), random: Double = 0.999, store: Store? = nil,
-        effect: @escaping @Sendable (String) throws -> Void = { _ in }
+        effect: @escaping @Sendable (String) throws -> Void = { _ in }, ahead: @escaping @Sendable () -> Duration = { .zero }
     ) throws {
         (self.clock, self.peer) = (clock, peer)
         self.store =
@@ -85,7 +85,7 @@ final class JobHarness: Sendable {
                     }
                 ], logger: Self.logger)
         let (begun, start) = (ContinuousClock.now, clock.now)
-        queue = JobQueue(kind, sealed: .under(key) { "note|\($0.id)" }, now: { clock.now })
+        queue = JobQueue(kind, sealed: .under(key) { "note|\($0.id)" }, now: { clock.now + ahead() })
         runner = JobRunner(
             queue, in: self.store, logger: Self.logger, poll: poll, random: { random }, steady: { begun + (clock.now - start) }
         ) { job in

@@ -260,6 +260,68 @@ struct JobQueueTests {
         }
     }
 
+    @Test("The clock leapt three days ahead, and every message that waited was given up at once: they are tried on, and go out")
+    func leap() async throws {
+        try await JobHarness.inFolder { folder, key in
+            let lead = Mutex(Duration.zero)
+            let clock = TestClock()
+            let harness = try JobHarness(folder, key: key, clock: clock, ahead: { lead.withLock { $0 } })
+            let notAfter = clock.now + .seconds(3600)
+            for text in ["one", "two"] { try await harness.add(text, notAfter: notAfter) }
+            harness.peer.fail(Failure(.internal, "not now"))
+            try await harness.runner.runDue()
+            lead.withLock { $0 = .seconds(3 * 86_400) }
+            clock.advance(.seconds(90))
+            try await harness.runner.runDue()
+            #expect(try await harness.dead().isEmpty)
+            #expect(harness.peer.asked.count == 4)
+            harness.peer.fail(nil)
+            clock.advance(.seconds(90))
+            try await harness.runner.runDue()
+            #expect(Set(harness.peer.taken) == ["one", "two"])
+
+            harness.peer.fail(Failure(.internal, "not now"))
+            try await harness.add("late", notAfter: clock.now + .seconds(60))
+            try await harness.runner.runDue()
+            lead.withLock { $0 = .zero }
+            harness.peer.fail(nil)
+            clock.advance(.seconds(61))
+            try await harness.runner.runDue()
+            #expect(try await harness.dead() == ["note deadline"], "what is late by a right clock is not begun")
+            await harness.store.close()
+        }
+    }
+
+    @Test("A service that started while the clock was three days ahead gave up every message that waited, tried or not")
+    func startedInLeap() async throws {
+        try await JobHarness.inFolder { folder, key in
+            let lead = Mutex(Duration.zero)
+            let clock = TestClock()
+            let first = try JobHarness(folder, key: key, clock: clock, ahead: { lead.withLock { $0 } })
+            for text in ["one", "two"] { try await first.add(text, notAfter: clock.now + .seconds(3600)) }
+            await first.store.close()
+            lead.withLock { $0 = .seconds(3 * 86_400) }
+            let second = try JobHarness(folder, key: key, clock: clock, ahead: { lead.withLock { $0 } })
+            try await second.runner.runDue()
+            #expect(try await second.dead().isEmpty)
+            #expect(second.peer.asked.isEmpty, "what may be too late is not begun")
+            clock.advance(.seconds(30))
+            lead.withLock { $0 = .zero }
+            try await second.runner.runDue()
+            #expect(Set(second.peer.taken) == ["one", "two"])
+
+            try await second.add("late", notAfter: clock.now + .seconds(10))
+            lead.withLock { $0 = .seconds(3 * 86_400) }
+            await second.store.close()
+            let third = try JobHarness(folder, key: key, clock: clock, ahead: { lead.withLock { $0 } })
+            try await third.runner.runDue()
+            clock.advance(DeadlineClock.settlingTime)
+            try await third.runner.runDue()
+            #expect(try await third.dead() == ["note deadline"], "a clock that is still so after a minute is believed")
+            await third.store.close()
+        }
+    }
+
     @Test("A held job waits until it is released for its person")
     func held() async throws {
         try await JobHarness.run { harness in

@@ -13,9 +13,6 @@ final class Upkeep: Sendable {
     /// Rounds between removals of what is old.
     private static let roundsPerExpiry = 3600
 
-    /// What was over already when the process began waits for so long: the clock of a machine that has just started may not be right yet.
-    private static let settlingIn = Duration.seconds(60)
-
     private let store: MessageRepository
     private let pace: Pace
     private let keep: Duration
@@ -79,7 +76,7 @@ final class Upkeep: Sendable {
 
     private func settleOverdue() async throws {
         let now = store.clock.now
-        if store.clock.uptime >= Upkeep.settlingIn { overdueAtStart.withLock { $0 = [] } }
+        if store.clock.uptime >= DeadlineClock.settlingTime { overdueAtStart.withLock { $0 = [] } }
         let spared = overdueAtStart.withLock { $0 }
         for id in try await store.neglected(at: now, afterStart: false, limit: 500 + spared.count) where !spared.contains(id) {
             let delivery = try await store.change(id, at: .now) { $0.expire(at: now) }

@@ -25,13 +25,13 @@ struct MessageRepository: Sendable {
     let envelopes: Envelopes
     let facts: FactStream
     /// When attempts are due and what is too late.
-    let clock: DeliveryClock
+    let clock: DeadlineClock
     private let messages = MessageStore()
     private let deliveries = DeliveryStore()
     private let inbox = InboxStore()
     private let channels = ChannelStore()
 
-    init(_ store: Store, envelopes: Envelopes, facts: FactStream, clock: DeliveryClock) {
+    init(_ store: Store, envelopes: Envelopes, facts: FactStream, clock: DeadlineClock) {
         (self.store, self.envelopes, self.facts, self.clock) = (store, envelopes, facts, clock)
     }
 

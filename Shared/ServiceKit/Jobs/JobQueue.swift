@@ -31,7 +31,7 @@ package struct JobQueue<Body: Codable & Sendable>: Sendable {
     ///   - person: whom the body is about: the job is deleted when they are erased.
     ///   - orderingKey: those with the same one are done strictly one after the other, in the order of their being enqueued; one that fails
     ///     holds up those behind it until it is done or dead.
-    ///   - notAfter: it is not begun later than that, and is dead then.
+    ///   - notAfter: it is not begun later than that, and is dead then; by `DeadlineClock`, and not in the first minute of a process.
     @discardableResult
     package func enqueue(
         _ db: Database, _ body: Body, id: String, of person: PersonID? = nil, orderingKey: String? = nil, start: Start = .now,

@@ -58,6 +58,8 @@ package final class JobRunner<Body: Codable & Sendable, Answer: Sendable>: JobRu
     private let random: @Sendable () -> Double
     /// For the kind's pauses, which are forgotten at a restart.
     private let steady: @Sendable () -> ContinuousClock.Instant
+    /// For what is given up: one leap of the wall clock must not end everything that waits.
+    private let deadlines: DeadlineClock
     private let work: Work
     private let state = Mutex(State())
 
@@ -69,6 +71,8 @@ package final class JobRunner<Body: Codable & Sendable, Answer: Sendable>: JobRu
     ) {
         (self.queue, self.store, self.logger, self.poll) = (queue, store, logger, poll)
         (self.random, self.steady, self.work) = (random, steady, work)
+        let began = steady()
+        deadlines = DeadlineClock(wall: queue.now, steady: { steady() - began })
     }
 
     package var kindName: String { queue.kind.name }
@@ -185,17 +189,29 @@ extension JobRunner {
     private func perform(_ number: Int64, isForced: Bool) async -> Outcome {
         do {
             let found = try await store.read { [table = queue.table] db in try table.find(db, number) }
-            let at = queue.now()
-            guard let job = found, isForced || isDue(job, at: at) else { return .gone }
-            if let notAfter = job.notAfter, notAfter < at { return try await deadLetter(job, Failure(.deadline, "too late to be done")) }
+            guard let job = found, isForced || isDue(job, at: queue.now()) else { return .gone }
+            if let notAfter = job.notAfter, notAfter < deadlines.now { return try await late(job, notAfter) }
             return try await perform(job)
         } catch {
             return failed(in: error)
         }
     }
 
+    /// It is not begun. Where the process has just begun, whose clock may be wrong, it is looked at again a little later.
+    private func late(_ job: JobTable.StoredJob, _ notAfter: Timestamp) async throws -> Outcome {
+        let failure = Failure(.deadline, "too late to be done")
+        let left = DeadlineClock.settlingTime - deadlines.uptime
+        // One that was too late when it was made is so by any clock.
+        guard left > .zero, job.createdAt <= notAfter else { return try await deadLetter(job, failure) }
+        let until = queue.now() + max(.milliseconds(1), min(left, queue.kind.longestPause))
+        try await store.write { [table = queue.table] db in
+            try table.postpone(db, job, until: until, error: failure.code.rawValue, isRefused: false)
+        }
+        return .failed(failure)
+    }
+
     private func isDue(_ job: JobTable.StoredJob, at: Timestamp) -> Bool {
-        job.due <= at || job.createdAt > at || job.error != nil && job.due > at + queue.kind.longestPause
+        job.createdAt > at || job.due <= at || job.error != nil && job.due.isOver(at: at, putOffAtMost: queue.kind.longestPause)
     }
 
     private func perform(_ job: JobTable.StoredJob) async throws -> Outcome {
@@ -328,12 +344,13 @@ extension JobRunner {
             return true
         }
         guard isDue else { return }
-        let at = queue.now()
+        // A leap of the clock deletes no dead letter, and is noticed though nothing else asks.
+        let at = deadlines.now
         let count = try await store.read { [table = queue.table, kindName] db in try table.count(db, kindName) }
         let kind = [("kind", kindName)]
         Gauge(label: "jobs_waiting", dimensions: kind).record(count.waiting)
         Gauge(label: "jobs_dead", dimensions: kind).record(count.dead)
-        let oldest = count.oldest.map { max(.zero, at - $0) } ?? .zero
+        let oldest = count.oldest.map { at - $0.notAhead(of: at) } ?? .zero
         Gauge(label: "jobs_oldest_seconds", dimensions: kind).record(oldest.components.seconds)
         guard count.dead > 0 else { return }
         try await expire(before: at - Self.deadTime)

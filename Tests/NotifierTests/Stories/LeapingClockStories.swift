@@ -13,7 +13,7 @@ private final class WrongClock: Sendable {
     private let lead = Mutex(Duration.zero)
 
     /// As a process that begins now reads it.
-    var read: DeliveryClock { DeliveryClock(wall: { [self] in now }) }
+    var read: DeadlineClock { DeadlineClock(wall: { [self] in now }) }
     var now: Timestamp { .now + lead.withLock { $0 } }
 
     func set(ahead lead: Duration) {
@@ -110,23 +110,5 @@ struct LeapingClockStories {
             provider.answer(202)
             try await eventually("it is sent", within: .seconds(60)) { try await stage.states(message) == [.sms: .sent] }
         }
-    }
-}
-
-@Suite("The clock of deliveries")
-struct DeliveryClockTests {
-    private static let start = Timestamp(milliseconds: 1_768_005_060_000)
-
-    @Test(
-        "It goes no further than time has, and follows a clock that is set back",
-        arguments: [(0, 10), (259_200, 10), (-5, 5)] as [(Int64, Int64)])
-    func follows(_ step: Int64, _ expected: Int64) {
-        let wall = Mutex(Self.start)
-        let steady = Mutex(Duration.zero)
-        let clock = DeliveryClock(wall: { wall.withLock { $0 } }, steady: { steady.withLock { $0 } })
-        steady.withLock { $0 = .seconds(10) }
-        wall.withLock { $0 = Self.start + .seconds(10 + step) }
-        #expect(clock.now == Self.start + .seconds(expected))
-        #expect(clock.uptime == .seconds(10))
     }
 }

@@ -59,7 +59,7 @@ final class Stage: Sendable {
 
     /// Quick paces, so that stories do not wait; whatever a story needs otherwise is its own.
     @discardableResult
-    func start(_ settings: [String: String] = [:], clock: DeliveryClock = DeliveryClock()) async throws -> Notifier {
+    func start(_ settings: [String: String] = [:], clock: DeadlineClock = DeadlineClock()) async throws -> Notifier {
         let environment = [
             "TRACKME_NOTIFY_SMTP_TLS": "false", "TRACKME_NOTIFY_FROM": "trackme@suite.example", "TRACKME_NOTIFY_RETRY_S": "0.05",
             "TRACKME_NOTIFY_RETRY_MOST_S": "0.2", "TRACKME_NOTIFY_UNKNOWN_S": "0.1", "TRACKME_NOTIFY_PUSH_ANYWHERE": "true",
