@@ -93,8 +93,8 @@ struct NotifierModule: Sendable {
             + InboundRoutes(service: InboundService(runtime), token: secrets.inbound, signed: gateway).all
         let erasures = try await ErasureFollower(
             on: runtime, store: opened.store, keys: opened.keys, steps: NotifierErasure(store: store).steps)
-        let accounts = Follower.accounts(on: runtime, store: opened.store, tokens: checker, erasures: erasures) { db, ended in
-            try removals.ended(db, ended, at: .now)
+        let accounts = Follower.accounts(on: runtime, store: opened.store, tokens: checker, erasures: erasures) { db, event in
+            try removals.apply(db, event, at: .now)
         }
         let server = NotifierModule.server(routes, opened.store, checker, upkeep, runtime)
         services =

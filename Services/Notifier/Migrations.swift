@@ -26,6 +26,9 @@ enum Migrations {
         },
         Migration(4, "snapshots page by page") { db in try SnapshotMarks.create(in: db) },
         Migration(5, "the sessions that added push endpoints") { db in try db.execute(sql: endpointSessions) },
+        Migration(6, "push endpoints whose sessions have lapsed") { db in
+            try db.execute(sql: "ALTER TABLE push_endpoints ADD COLUMN lapsed INTEGER NOT NULL DEFAULT 0")
+        },
     ]
 
     private static let urgency = """
@@ -34,7 +37,7 @@ enum Migrations {
         """
 
     private static let endpointSessions = """
-        -- Which added it or named it last; NULL of those of before, which no session takes along.
+        -- Which added it or named it last; NULL of those of before, which no session takes along, but a new password.
         ALTER TABLE push_endpoints ADD COLUMN session BLOB;
         CREATE INDEX push_endpoints_by_session ON push_endpoints (session) WHERE session IS NOT NULL;
         """

@@ -17,7 +17,8 @@ extension Migrations {
             erasure: .deletedWithAccount),
         TableNote(
             "push_endpoints", "channel_choices", holds: "where push messages go, and which channels are switched off; sealed",
-            kept: "until removed; an endpoint until the session that added it is ended by an order", erasure: .deletedWithAccount),
+            kept: "until removed; an endpoint until the session that added it is ended by an order, or has lapsed before a new password",
+            erasure: .deletedWithAccount),
         .streams, .formerEpochs, .positions, .marks, .answers, .tokens, .erasures, .life,
     ]
 }

@@ -10,6 +10,7 @@ struct ConsentGoldenTests {
     func accounts() throws {
         #expect(try Golden.roundTrip(SigningKeyState.self, "signing-key-state.v1.json").keyID == "k1")
         _ = try Golden.roundTrip(SessionEnded.self, "session-ended.v1.json")
+        _ = try Golden.roundTrip(LapsedSessionsRevoked.self, "lapsed-sessions-revoked.v1.json")
         #expect(try Golden.roundTrip(AccessTokenClaims.self, "access-token.v1.json").kind == .member)
         #expect(try Golden.roundTrip(PersonState.self, "person-state.v1.json").language == .italian)
         #expect(try Golden.roundTrip(PersonErased.self, "person-erased.v1.json").scope == .account)

@@ -80,7 +80,11 @@ struct PasswordChanges: Sendable {
                 try MailLinkStore().forget(db, account: account.number, purpose: .recover)
                 try outbox.enqueue(db, .passwordChanged(of: account, contact, at: time))
                 guard let row = try sessions.find(db, session) else { throw Problem.unauthorised }
-                if change.endsOtherSessions { try ending.endAll(db, of: account.number, except: session, at: time) }
+                if change.endsOtherSessions {
+                    try ending.endAll(db, of: account.number, except: session, at: time)
+                } else {
+                    try ending.revokeLapsed(db, of: account.number, at: time)
+                }
                 return try issuer.accessToken(for: account.subject, row, at: time)
             }
         } catch is ChangedMeanwhile {

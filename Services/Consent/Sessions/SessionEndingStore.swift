@@ -53,9 +53,16 @@ struct SessionEndingStore: Sendable {
         try facts.publish(db, type: SessionEnded.type, subject: person, body: fact, at: now)
     }
 
-    /// Ends every session of the account but one.
+    /// Ends every session of the account but one, and what those that lapsed before have left.
     func endAll(_ db: Database, of account: AccountNumber, except kept: SessionID? = nil, at now: Timestamp) throws {
         try end(db, table.all(db, of: account).filter { $0.session != kept }, at: now)
+        try revokeLapsed(db, of: account, at: now)
+    }
+
+    /// What sessions that lapsed have set up ends as well, though nothing was held against them. Accounts of nobody have nothing such.
+    func revokeLapsed(_ db: Database, of account: AccountNumber, at now: Timestamp) throws {
+        guard let person = try accounts.find(db, number: account)?.subject.person else { return }
+        try facts.publish(db, type: LapsedSessionsRevoked.type, subject: person, body: LapsedSessionsRevoked(person: person), at: now)
     }
 
     // MARK: Knowing

@@ -52,6 +52,7 @@ struct SessionOrders: Sendable {
                 let rows = try sessions.page(db, of: owner, limit: Self.page)
                 // Where they are everybody's nothing is known of any one, and no phone that wakes somebody falls silent for it.
                 try ending.end(db, rows, at: time, because: email == nil ? .displaced : .ordered)
+                if rows.count < Self.page, let owner { try ending.revokeLapsed(db, of: owner, at: time) }
                 if rows.count < Self.page { try answers.remember(EndSessions.Reply(sessions: count + rows.count), to: asked, in: db) }
                 return rows.count
             }

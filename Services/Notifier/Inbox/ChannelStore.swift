@@ -56,6 +56,18 @@ struct ChannelStore: Sendable {
             .compactMap(StoredEndpoint.init)
     }
 
+    /// Those whose session has lapsed, or was never known.
+    func endpointsOfNoSession(_ db: Database, of person: PersonID) throws -> [StoredEndpoint] {
+        try Row.fetchAll(
+            db, sql: "SELECT * FROM push_endpoints WHERE person = ? AND (lapsed = 1 OR session IS NULL) ORDER BY number",
+            arguments: [person]
+        ).compactMap(StoredEndpoint.init)
+    }
+
+    func noteLapsed(_ db: Database, _ session: SessionID) throws {
+        try db.execute(sql: "UPDATE push_endpoints SET lapsed = 1 WHERE session = ?", arguments: [session])
+    }
+
     /// - Parameter session: that adds it; nil where nobody is logged in.
     func insert(
         _ db: Database, _ id: PushEndpointID, of person: PersonID, by session: SessionID?, lookup: [UInt8], sealed: [UInt8], at: Timestamp
@@ -67,7 +79,7 @@ struct ChannelStore: Sendable {
 
     /// The app has logged in anew and named its address again.
     func setSession(_ db: Database, _ number: Int64, to session: SessionID) throws {
-        try db.execute(sql: "UPDATE push_endpoints SET session = ? WHERE number = ?", arguments: [session, number])
+        try db.execute(sql: "UPDATE push_endpoints SET session = ?, lapsed = 0 WHERE number = ?", arguments: [session, number])
     }
 
     func delete(_ db: Database, number: Int64) throws {

@@ -25,11 +25,25 @@ struct EndpointRemovalStore: Sendable {
         }
     }
 
+    /// What consent says of accounts.
+    func apply(_ db: Database, _ event: StreamEvent, at now: Timestamp) throws {
+        if let ended = try event.fact(SessionEnded.self, type: SessionEnded.type) { try self.ended(db, ended, at: now) }
+        if let revoked = try event.fact(LapsedSessionsRevoked.self, type: LapsedSessionsRevoked.type) {
+            try lapsedRevoked(db, of: revoked.person, at: now)
+        }
+    }
+
     /// Somebody logged the app out, or whoever held its session was found out: it gets nothing more. A session that has merely lapsed takes
-    /// nothing along, for its phone may be the one that wakes somebody.
+    /// nothing along, for its phone may be the one that wakes somebody; until there is another password.
     func ended(_ db: Database, _ session: SessionEnded, at now: Timestamp) throws {
-        guard session.lapsed != true else { return }
+        guard session.lapsed != true else { return try channels.noteLapsed(db, session.session) }
         for endpoint in try channels.endpoints(db, addedBy: session.session) { try remove(db, endpoint, at: now) }
+    }
+
+    /// The endpoints of a session that lives stay or go with it: also of one that began after the change, however late the notifier hears
+    /// of that.
+    func lapsedRevoked(_ db: Database, of person: PersonID, at now: Timestamp) throws {
+        for endpoint in try channels.endpointsOfNoSession(db, of: person) { try remove(db, endpoint, at: now) }
     }
 
     private func remove(_ db: Database, _ endpoint: StoredEndpoint, at now: Timestamp) throws {

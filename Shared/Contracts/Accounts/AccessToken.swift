@@ -101,3 +101,15 @@ package struct SessionEnded: Hashable, Codable, Sendable {
         (self.session, self.until, self.lapsed) = (session, until, lapsed ? true : nil)
     }
 }
+
+/// Said by consent on `consent.sessions`, in no snapshot, when the person has another password or all their sessions were ended by an
+/// order. A session that had lapsed before may have been a thief's, displaced by fifty log-ins: what such sessions set up ends.
+package struct LapsedSessionsRevoked: Hashable, Codable, Sendable {
+    package static let type = "lapsed-sessions-revoked.v1"
+
+    package var person: PersonID
+
+    package init(person: PersonID) {
+        self.person = person
+    }
+}

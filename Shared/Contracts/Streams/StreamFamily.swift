@@ -72,13 +72,13 @@ extension StreamFamily {
         name: "ingest.arrivals", owner: .ingest, streams: ["ingest.arrivals"], keepsState: false, heartbeat: .milliseconds(250),
         consumers: [.thirdPartyGateway], tcpPort: 5714)
 
-    /// What every service needs to know who is who: `SigningKeyState`, `SessionEnded` and `PersonErased` facts.
+    /// What every service needs to know who is who: `SigningKeyState`, `SessionEnded`, `LapsedSessionsRevoked` and `PersonErased` facts.
     package static let accounts = StreamFamily(
         name: "consent.accounts", owner: .consent, streams: [signingKeysStream, sessionsStream, erasuresStream], keepsState: true,
         heartbeat: .milliseconds(250), consumers: [.ingest, .sosDispatcher, .sosDeputy, .notifier, .thirdPartyGateway], tcpPort: 5731)
     /// `SigningKeyState` facts.
     package static let signingKeysStream = "consent.signing-keys"
-    /// `SessionEnded` facts.
+    /// `SessionEnded` and `LapsedSessionsRevoked` facts.
     package static let sessionsStream = "consent.sessions"
     /// `PersonErased` facts.
     package static let erasuresStream = "consent.erasures"

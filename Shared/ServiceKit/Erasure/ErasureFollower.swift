@@ -155,21 +155,21 @@ package final class ErasureFollower: Sendable {
 
 extension Follower {
     /// Follows `.accounts`, which a service can follow only once: for its tokens and for erasures.
-    /// - Parameter sessionEnded: what else ends with a session, in the transaction of the fact; perhaps more than once.
+    /// - Parameter also: what else follows from a fact, in its transaction; perhaps more than once.
     package static func accounts(
         on runtime: Runtime, store: Store, tokens: TokenChecker?, erasures: ErasureFollower,
-        sessionEnded: @escaping @Sendable (Database, SessionEnded) throws -> Void = { _, _ in }
+        also: @escaping @Sendable (Database, StreamEvent) throws -> Void = { _, _ in }
     ) -> Follower {
         Follower(
             family: .accounts, on: runtime, store: store,
             apply: { db, event in
                 try tokens?.apply(db, event)
                 try erasures.apply(db, event)
-                if let ended = try event.fact(SessionEnded.self, type: SessionEnded.type) { try sessionEnded(db, ended) }
+                try also(db, event)
             },
             snapshot: SnapshotRules { db, event in
                 try erasures.apply(db, event)
-                if let ended = try event.fact(SessionEnded.self, type: SessionEnded.type) { try sessionEnded(db, ended) }
+                try also(db, event)
                 return try tokens?.take(db, event)
             } known: { db, stream, after, limit in
                 try tokens?.keys(db, of: stream, after: after, limit: limit) ?? []

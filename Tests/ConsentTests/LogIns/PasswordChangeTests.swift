@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import GRDB
 import Storage
 import TestKit
 import Testing
@@ -84,6 +85,24 @@ struct PasswordChangeTests {
             #expect(try await harness.isOpen(there.accessToken) == false)
             #expect(try await harness.isOpen(here.accessToken))
             #expect(try await harness.refresh(here.refreshToken).status == 200)
+        }
+    }
+
+    @Test(
+        "X4: a new password said nothing of sessions that had lapsed, so that a displaced thief's push endpoint stayed",
+        arguments: [true, false])
+    func lapsedSessions(endOthers: Bool) async throws {
+        try await LogInHarness.run { harness in
+            let person = try await harness.addPerson()
+            let session = try await harness.logIn()
+            func said() async throws -> [LapsedSessionsRevoked] {
+                try await harness.store.read { db in
+                    try Data.fetchAll(db, sql: "SELECT body FROM stream_log WHERE type = ?", arguments: [LapsedSessionsRevoked.type])
+                }.map { try JSONDecoder().decode(LapsedSessionsRevoked.self, from: $0) }
+            }
+            #expect(try await said().isEmpty)
+            try await change(harness, session, endOthers: endOthers).expect(status: 200)
+            #expect(try await said() == [LapsedSessionsRevoked(person: person)])
         }
     }
 

@@ -22,8 +22,15 @@ struct EndpointStories {
     /// As consent's word of it is applied.
     private func end(_ session: SessionID, lapsed: Bool = false, _ notifier: Stage.Notifier) async throws {
         let ended = SessionEnded(session: session, until: .now + .seconds(600), lapsed: lapsed)
+        try await apply(ended, SessionEnded.type, notifier)
+    }
+
+    private func apply(_ fact: some Encodable, _ type: String, _ notifier: Stage.Notifier) async throws {
+        let header = StreamHeader(
+            stream: StreamFamily.sessionsStream, epoch: "e", sequence: 1, head: 1, type: type, subject: "", at: .now, trace: "")
+        let event = StreamEvent(header: header, payload: Array(try JSONEncoder().encode(fact)))
         try await notifier.parts.opened.store.write { [removals = notifier.parts.removals] db in
-            try removals.ended(db, ended, at: .now)
+            try removals.apply(db, event, at: .now)
         }
     }
 
@@ -55,6 +62,31 @@ struct EndpointStories {
             #expect(try await left() == ["phone"])
             try await end(again, notifier)
             #expect(try await left().isEmpty)
+        }
+    }
+
+    @Test("X4: a thief's endpoint, whose log-in fifty others had displaced, went on getting alarms after the password was another one")
+    func displaced() async throws {
+        try await Stage.playStarted { stage, notifier in
+            let (person, other, people) = (PersonID.random(), PersonID.random(), notifier.parts.people)
+            let (thief, here, later) = (SessionID.random(), SessionID.random(), SessionID.random())
+            #expect(try await add("thief", as: stage.token(person, session: thief), stage, notifier).status == 201)
+            #expect(try await add("here", as: stage.token(person, session: here), stage, notifier).status == 201)
+            #expect(try await add("other", as: stage.token(other, session: later), stage, notifier).status == 201)
+            func left(_ person: PersonID) async throws -> [String] {
+                try await people.endpoints(of: person).map { String($0.address.split(separator: "/").last ?? "") }
+            }
+            try await end(thief, lapsed: true, notifier)
+            #expect(try await left(person) == ["thief", "here"])
+            try await apply(LapsedSessionsRevoked(person: person), LapsedSessionsRevoked.type, notifier)
+            #expect(try await left(person) == ["here"], "the session that goes on keeps its own")
+            #expect(try await left(other) == ["other"])
+
+            // The app whose session has lapsed logs in anew before the notifier hears of the new password.
+            try await end(here, lapsed: true, notifier)
+            #expect(try await add("here", as: stage.token(person, session: later), stage, notifier).status == 200)
+            try await apply(LapsedSessionsRevoked(person: person), LapsedSessionsRevoked.type, notifier)
+            #expect(try await left(person) == ["here"])
         }
     }
 
