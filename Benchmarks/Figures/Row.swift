@@ -7,6 +7,8 @@ struct Row: Codable, Sendable {
         case ratioAtLeast(Double)
         /// Ours, the worst round, in the row's unit.
         case below(Double)
+        /// Ours, the worst round, in the row's unit; of figures that are better the higher they are.
+        case atLeast(Double)
         /// Ours may exceed the reference by so much, in the row's unit.
         case referencePlus(Double)
         case none
@@ -42,6 +44,7 @@ struct Row: Codable, Sendable {
         switch demand {
         case .ratioAtLeast(let least): (ratio ?? 0) >= least
         case .below(let limit): ours.most < limit
+        case .atLeast(let limit): ours.least >= limit
         case .referencePlus(let more): ours.median <= (reference?.median ?? 0) + more
         case .none: nil
         }
@@ -51,6 +54,7 @@ struct Row: Codable, Sendable {
         switch demand {
         case .ratioAtLeast(let least): "≥ \(Report.short(least)) ×"
         case .below(let limit): "< \(Report.short(limit)) \(unit)"
+        case .atLeast(let limit): "≥ \(Report.short(limit)) \(unit)"
         case .referencePlus(let more): "≤ reference + \(Report.short(more)) \(unit)"
         case .none: "-"
         }

@@ -29,6 +29,14 @@ struct AccessesBenchmark {
         var next: String?
     }
 
+    /// Of each round.
+    private struct Backlog {
+        /// Accesses a second, from consent's start until the last one is seen.
+        var ours: [Double] = []
+        var plain: [Double] = []
+        var lost: [Double] = []
+    }
+
     func rows() async throws -> [Row] {
         let sharing = try await SharingSuite(in: stage.emptyFolder("accesses"), people: Self.people, firms: 1)
         let entries = PageRows(
@@ -52,6 +60,7 @@ struct AccessesBenchmark {
         let behind = try await lag(reader, grants[0], sharing.wearers[shares[0].wearer], entries, sharing)
         let after = try await recorded(sharing)
         await seat.bus.shutdown()
+        let backlog = try await drain(sharing, sharing.wearers[shares[0].wearer], recordedBefore: after)
         await sharing.end()
         let name = "granted reads at \(Self.pace) a second"
         return [
@@ -59,6 +68,10 @@ struct AccessesBenchmark {
             Row("\(name), record behind the last", "ms", [behind.milliseconds], .below(2000), isJudged: true),
             // One that was recorded twice is as wrong.
             Row("\(name), accesses", "lost", [Double(abs(Self.reads + 1 - (after - before)))], .below(1)),
+            Row(
+                "\(name), recorded after consent was away", "accesses/s", backlog.ours, reference: backlog.plain,
+                beside: "SQLite alone, the same rows", higherIsBetter: true, .atLeast(Double(Self.pace)), isJudged: true),
+            Row("\(name), accesses after consent was away", "lost", backlog.lost, .below(1)),
         ]
     }
 
@@ -84,10 +97,46 @@ struct AccessesBenchmark {
         let answered = ContinuousClock.now
         guard found == 2 else { throw BenchmarkError("\(found) values of two seconds with one each") }
         try await Stage.wait("the last access to be recorded", atMost: .seconds(120)) {
-            let newest: Accesses = try await sharing.suite.consent.get("/consent/v1/accesses?limit=1", token: wearer.token)
-            return newest.items.first?.count == found
+            try await newestAccess(of: wearer, sharing).items.first?.count == found
         }
         return ContinuousClock.now - answered
+    }
+
+    /// Consent comes back to as many accesses as were read, and SQLite alone is given the same rows, in turn. Whatever is not measured does
+    /// not run.
+    /// - Parameter wearer: whose access is the last one, of two values.
+    private func drain(_ sharing: SharingSuite, _ wearer: SharingSuite.Wearer, recordedBefore: Int) async throws -> Backlog {
+        let folder = sharing.suite.folder
+        let plain = PlainAccessesStore(recorded: folder.appendingPathComponent("consent/consent-accesses.db"))
+        var (backlog, known) = (Backlog(), recordedBefore)
+        var running = Array(sharing.programs.values)
+        var last = try await newestAccess(of: wearer, sharing)
+        for _ in 0..<stage.rounds {
+            for program in running { program.kill9() }
+            try AccessCopiesStore(file: folder.appendingPathComponent("ingest/ingest.db")).add(Self.reads)
+            let ingest = try await sharing.suite.start(.ingest)
+            let begun = ContinuousClock.now
+            let consent = try await sharing.suite.start(.consent, SharingSuite.settings[.consent] ?? [:])
+            running = [consent, ingest]
+            let before = last
+            last = try await Stage.waitFor("the backlog to be recorded", atMost: .seconds(120), every: .milliseconds(50)) {
+                // The connections of before are gone.
+                guard let newest = try? await newestAccess(of: wearer, sharing), newest.items.first?.count == 2 else { return nil }
+                return newest.next == before.next ? nil : newest
+            }
+            backlog.ours.append(Double(Self.reads) / (ContinuousClock.now - begun).inSeconds)
+            let all = try await recorded(sharing)
+            backlog.lost.append(Double(abs(Self.reads - (all - known))))
+            known = all
+            for program in running { program.kill9() }
+            backlog.plain.append(try plain.rate(Self.reads, batch: BusLimits.batch, in: folder))
+        }
+        return backlog
+    }
+
+    /// The page's `next` tells the newest access from all before it.
+    private func newestAccess(of wearer: SharingSuite.Wearer, _ sharing: SharingSuite) async throws -> Accesses {
+        try await sharing.suite.consent.get("/consent/v1/accesses?limit=1", token: wearer.token)
     }
 
     /// What all people see.
