@@ -4,7 +4,9 @@ import Contracts
 import Foundation
 import GRDB
 
-/// Consent must not run. What it wrote itself of each accepted request is copied under new ids, so that every row is as it writes them.
+/// Consent must not run. What it wrote itself of each accepted request is copied under new ids, so that every row is as it writes them, but
+/// for the person: each grant is somebody else's, so that whoever keeps something for each person keeps as much as for a million. They have
+/// no account of their own, which a snapshot does not look at.
 struct GrantCopiesStore {
     private static let atOnce = 50_000
 
@@ -42,8 +44,8 @@ struct GrantCopiesStore {
                 INSERT INTO sharing_requests
                 (request, organisation, account, person, details, types, from_at, to_at, granularity, opened_at, answer_by, status,
                 changed_at, answered_at, grant_id, grant_types, grant_version)
-                SELECT randomblob(16), organisation, account, person, details, types, from_at, to_at, granularity, opened_at, answer_by,
-                status, changed_at, answered_at, randomblob(16), grant_types, grant_version
+                SELECT randomblob(16), organisation, account, randomblob(16), details, types, from_at, to_at, granularity, opened_at,
+                answer_by, status, changed_at, answered_at, randomblob(16), grant_types, grant_version
                 FROM sharing_requests CROSS JOIN copies WHERE number <= ? AND status = 'APPROVED'
                 """, arguments: [copies, through])
     }
