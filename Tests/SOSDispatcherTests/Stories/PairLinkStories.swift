@@ -65,19 +65,9 @@ struct PairLinkStories {
                     arguments: [DeviceID.random().data, person.data])
             }
             await link.begin(waiting: true, hasForgotten: false, isAnybodyUnreadable: false)
-            let disk = DispatchSemaphore(value: 0)
-            let begun = Mutex(0)
-            let readings = stalled == .reading ? StoreSettings().readers : 0
-            defer { for _ in 0..<readings { disk.signal() } }
-            for _ in 0..<readings {
-                Task {
-                    try? await store.read { _ in
-                        begun.withLock { $0 += 1 }
-                        disk.wait()
-                    }
-                }
-            }
-            try await eventually("nothing more can be read", isTrue: { begun.withLock { $0 } == readings })
+            let readings = HeldReadings(of: store, count: stalled == .reading ? StoreSettings().readers : 0)
+            defer { readings.end() }
+            try await eventually("nothing more can be read", isTrue: { readings.areHeld })
             _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:]), of: .second)
             switch stalled {
             case .ingest:
@@ -107,5 +97,30 @@ struct PairLinkStories {
             await link.begin(waiting: false, hasForgotten: true, isAnybodyUnreadable: isAnybodyUnreadable)
             #expect(await link.isAsking == isAnybodyUnreadable, "whose state cannot be read is asked for all the same")
         }
+    }
+}
+
+/// Reads that hold their connections until they are let go.
+private final class HeldReadings: Sendable {
+    private let count: Int
+    private let begun = Atomic<Int>(0)
+    private let release = DispatchSemaphore(value: 0)
+
+    init(of store: Store, count: Int) {
+        self.count = count
+        for _ in 0..<count {
+            Task {
+                try? await store.read { _ in
+                    self.begun.add(1, ordering: .relaxed)
+                    self.release.wait()
+                }
+            }
+        }
+    }
+
+    var areHeld: Bool { begun.load(ordering: .relaxed) == count }
+
+    func end() {
+        for _ in 0..<count { release.signal() }
     }
 }
