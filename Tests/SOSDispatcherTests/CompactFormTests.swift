@@ -78,7 +78,7 @@ struct CompactFormTests {
         subscriber.supervision.contactsDue = time(10)
         subscriber.supervision.contactsTold = true
         subscriber.supervision.lastHeard = Supervision.LastHeard(
-            metric: .heartRate, value: 171.5, at: time(4), heardAt: time(5), receivedAt: time(6))
+            metric: .heartRate, value: 171.5, at: time(4), heardAt: time(5), receivedAt: time(6), sentAt: time(7))
         subscriber.supervision.reports = [
             .help: Supervision.Reports(measured: time(3), known: [Supervision.Reports.Known(source: "dev_1", at: time(4))]),
             .fall: Supervision.Reports(measured: time(2)),

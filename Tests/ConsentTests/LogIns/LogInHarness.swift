@@ -44,6 +44,7 @@ final class LogInHarness: HTTPHarness {
         try StreamLog.createFormerEpochs(in: db)
         try RestoredSessionStore.create(in: db)
         try SessionStore.addLapsed(in: db)
+        try SecondFactorTable.addUsedSteps(in: db)
     }
 
     private init(_ folder: URL, _ environment: [String: String], _ clock: TestClock) async throws {
