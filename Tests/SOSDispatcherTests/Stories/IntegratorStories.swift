@@ -210,7 +210,7 @@ struct IntegratorStories {
                     AcknowledgeDispatch(messageId: id, result: result, ackId: "bus-1", reason: nil), deadline: .seconds(5))
             }
             await #expect(throws: Failure.self) { try await acknowledge("\(other)-0") }
-            await #expect(throws: Failure.self) { try await acknowledge("\(first)-0", "rejected") }
+            await #expect(throws: Failure.self) { try await acknowledge("\(first)-0", "perhaps") }
             await #expect(throws: Failure.self) { _ = try await client.ask(ListIntegrators(), deadline: .seconds(5)) }
             for _ in 0..<2 { try await acknowledge("\(first)-0") }
             #expect(try await stage.state(first) == "dispatched")
