@@ -147,6 +147,9 @@ let package = Package(
                 .httpTypes, .nioCore, .logging, .lifecycle,
             ]),
 
+        // No process yet: its domain alone.
+        .target(name: "Anonymiser", path: "Services/Anonymiser", exclude: ["README.md"], swiftSettings: house),
+
         // MARK: Benchmarks
         .executableTarget(
             name: "Benchmarks",
@@ -199,6 +202,7 @@ let package = Package(
                 "ThirdPartyGateway", "Bus", "Contracts", "Documents", "HTTPKit", "Outbound", "Sealing", "ServiceKit", "Storage",
                 "Telemetry", "TestKit", .grdb, .httpTypes, .lifecycle, .logging, .nioCore,
             ]),
+        tests(of: "Anonymiser", ["Anonymiser", "TestKit"]),
         tests(of: "Operator", ["Operator", "Contracts", "Sealing", "ServiceKit", "TestKit", .argumentParser]),
         tests(
             of: "House",

@@ -150,7 +150,7 @@ extension GeneratedTables {
             let floor = module == "Contracts" ? 0 : below.isSubset(of: ["Contracts"]) ? 1 : 2
             rows[floor].append(outside.isEmpty ? module : "\(module) (\(outside.joined(separator: ", ")))")
         }
-        let services = SourceTree.folders(in: "Services").joined(separator: ", ")
+        let services = SourceTree.services.joined(separator: ", ")
         return table(
             ["floor", "modules, and the outside libraries behind them"],
             [["services, which never import each other", services]]

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Services")
 struct ServiceTests {
-    private static let services = SourceTree.folders(in: "Services")
+    private static let services = SourceTree.services
 
     @Test("every service is a product, in the table of README.md, and has a README, an entry point and tests", arguments: services)
     func completeness(service: String) throws {
@@ -16,6 +16,20 @@ struct ServiceTests {
         #expect(SourceTree.exists("Services/\(service)/App.swift"))
         let tests = SourceTree.swift.filter { $0.isUnder("Tests/\(service)Tests") && $0.code.contains { $0.contains("@Test") } }
         #expect(!tests.isEmpty, "Tests/\(service)Tests proves nothing")
+    }
+
+    @Test("what is no service yet is no product and has no entry point, has tests, and its README says so")
+    func unfinished() {
+        let folders = SourceTree.folders(in: "Services")
+        for service in Exceptions.unfinishedServices.keys {
+            #expect(folders.contains(service), "there is no Services/\(service)")
+            #expect(!SourceTree.exists("Services/\(service)/App.swift"), "\(service) needs no exception")
+            #expect(!GeneratedTables.executables.contains { $0.folder == "Services/\(service)" }, "\(service) needs no exception")
+            let readme = SourceTree.text("Services/\(service)/README.md") ?? ""
+            #expect(readme.contains("not a service yet"), "Services/\(service)/README.md does not say that it is not a service yet")
+            let tests = SourceTree.swift.filter { $0.isUnder("Tests/\(service)Tests") && $0.code.contains { $0.contains("@Test") } }
+            #expect(!tests.isEmpty, "Tests/\(service)Tests proves nothing")
+        }
     }
 
     @Test("docker-compose.yml runs every service in the order of README.md's table, as an image of this repository")

@@ -1,0 +1,136 @@
+// Every constant of the release policy, as one struct of declared settings with their bounds.
+
+/// How the edge between a refused and an admitted size is drawn.
+enum AdmissionMargin: String, Hashable, Sendable, CaseIterable {
+    /// Exactly at the bound: 1000 is refused, 1001 admitted.
+    case off
+    /// Above the bound chance decides, so that one person more or less changes the answer by at most (ε = 1, δ = 1e-6).
+    case geometric
+}
+
+/// All numbers are whole. Shares are in permille, ρ (zCDP) in millionths.
+struct AnonymityPolicy: Hashable, Sendable {
+    /// More distinct people than this are behind every table that is released (ANO-06).
+    var minIndividuals = 1000
+    /// People of one class of quasi-identifiers in one bucket.
+    var fewestPerClass = 50
+    /// People behind one entry of records (ANO-10); the last entry of a class takes up to twice as many less one.
+    var entrySize = 10
+    /// Different values that a class shows (distinct l-diversity).
+    var fewestValuesPerClass = 3
+    /// Of a class, for one value (α).
+    var largestValueShare = 500
+    /// People flattened at each end of a class.
+    var flattened = 10
+    /// Of a table's people, for classes that are dropped before recoding goes on.
+    var largestSuppressedShare = 50
+    /// People in whom the groups of two requests differ (ANO-11).
+    var fewestDiffering = 1001
+    /// The keyed jitter on `fewestDiffering` is 0 to this.
+    var differenceJitter = 50
+    /// zCDP of a person-day that one release of statistics costs.
+    var releaseMicroRho = 50_000
+    /// Of a person-day towards one organisation.
+    var organisationDayMicroRho = 100_000
+    /// Of a person-day towards everybody together.
+    var everybodyDayMicroRho = 400_000
+    /// δ is 10 to the minus this; for reporting ε alone.
+    var deltaExponent = 8
+    /// Buckets times types of one release are at most its people divided by this.
+    var individualsPerTable = 8
+    /// Different cohorts of one organisation in `cohortDays`.
+    var admittedCohorts = 64
+    var refusedCohorts = 256
+    var cohortDays = 365
+    /// People in every bucket of quarter hours.
+    var quarterHourIndividuals = 10_000
+    /// Cells in which one person counts on one day.
+    var cellsPerPersonDay = 4
+    /// For how long windows of a subscription are merged before they are withheld.
+    var holdDays = 7
+    /// How long after its end a window waits for late data.
+    var watermarkMinutes = 10
+    /// Of the public population of a place, for a cohort (δ-presence).
+    var largestPresenceShare = 500
+    /// In whole years; who is younger is in no group.
+    var youngestAge = 18
+    /// Days of one request.
+    var longestWindowDays = 3660
+    var margin = AdmissionMargin.off
+}
+
+extension AnonymityPolicy {
+    /// One declared number: its name in settings, and what it may be.
+    struct Setting: Sendable {
+        let name: String
+        let path: any WritableKeyPath<AnonymityPolicy, Int> & Sendable
+        let bounds: ClosedRange<Int>
+    }
+
+    /// Every number, once. The bounds let an operator be stricter than the requirements, never laxer.
+    static let settings: [Setting] = [
+        Setting(name: "min_individuals", path: \.minIndividuals, bounds: 1000...1_000_000),
+        Setting(name: "class_min", path: \.fewestPerClass, bounds: 50...10_000),
+        Setting(name: "entry_size", path: \.entrySize, bounds: 10...100),
+        Setting(name: "class_values_min", path: \.fewestValuesPerClass, bounds: 3...10),
+        Setting(name: "value_share_permille", path: \.largestValueShare, bounds: 200...500),
+        Setting(name: "flattened", path: \.flattened, bounds: 10...100),
+        Setting(name: "suppressed_permille", path: \.largestSuppressedShare, bounds: 0...200),
+        Setting(name: "difference_min", path: \.fewestDiffering, bounds: 101...1_000_000),
+        Setting(name: "difference_jitter", path: \.differenceJitter, bounds: 0...1000),
+        Setting(name: "release_micro_rho", path: \.releaseMicroRho, bounds: 1000...100_000),
+        Setting(name: "organisation_day_micro_rho", path: \.organisationDayMicroRho, bounds: 1000...500_000),
+        Setting(name: "everybody_day_micro_rho", path: \.everybodyDayMicroRho, bounds: 1000...1_000_000),
+        Setting(name: "delta_exponent", path: \.deltaExponent, bounds: 6...12),
+        Setting(name: "individuals_per_table", path: \.individualsPerTable, bounds: 8...1000),
+        Setting(name: "cohorts_admitted", path: \.admittedCohorts, bounds: 1...1000),
+        Setting(name: "cohorts_refused", path: \.refusedCohorts, bounds: 1...10_000),
+        Setting(name: "cohort_days", path: \.cohortDays, bounds: 365...3660),
+        Setting(name: "quarter_hour_individuals", path: \.quarterHourIndividuals, bounds: 10_000...1_000_000),
+        Setting(name: "cells_per_person_day", path: \.cellsPerPersonDay, bounds: 1...4),
+        Setting(name: "hold_days", path: \.holdDays, bounds: 1...30),
+        Setting(name: "watermark_minutes", path: \.watermarkMinutes, bounds: 1...1440),
+        Setting(name: "presence_permille", path: \.largestPresenceShare, bounds: 10...500),
+        Setting(name: "min_age", path: \.youngestAge, bounds: 0...120),
+        Setting(name: "window_days", path: \.longestWindowDays, bounds: 1...3660),
+    ]
+
+    /// Why a policy cannot be used. Names settings; holds nothing personal.
+    enum Fault: Error, Hashable, Sendable {
+        case outOfBounds(String, ClosedRange<Int>)
+        /// A class must hold both flattened ends and the people whose mean they take, and at least two entries.
+        case classTooSmall(atLeast: Int)
+        /// 1/(2ρ) must be whole, so that σ² is.
+        case rhoNotWhole(String)
+        /// A larger budget must not be less than a smaller one, and must be a whole number of releases, at most 15.
+        case budgetsDisagree(String)
+    }
+
+    /// Everything that is wrong, in the order of `settings`; empty for a policy that can be used.
+    var faults: [Fault] {
+        var found = Self.settings.filter { !$0.bounds.contains(self[keyPath: $0.path]) }.map { Fault.outOfBounds($0.name, $0.bounds) }
+        guard found.isEmpty else { return found }
+        let smallestClass = max(4 * flattened, 2 * entrySize)
+        if fewestPerClass < smallestClass { found.append(.classTooSmall(atLeast: smallestClass)) }
+        if 500_000 % releaseMicroRho != 0 { found.append(.rhoNotWhole("release_micro_rho")) }
+        if organisationDayMicroRho < releaseMicroRho { found.append(.budgetsDisagree("organisation_day_micro_rho")) }
+        if everybodyDayMicroRho < organisationDayMicroRho || everybodyDayMicroRho % releaseMicroRho != 0
+            || everybodyDayMicroRho / releaseMicroRho > DayCounters.most
+        {
+            found.append(.budgetsDisagree("everybody_day_micro_rho"))
+        }
+        return found
+    }
+
+    /// - Throws: the first fault.
+    func checked() throws(Fault) -> AnonymityPolicy {
+        if let fault = faults.first { throw fault }
+        return self
+    }
+
+    /// N_MIN: the fewest that are enough.
+    var fewestIndividuals: Int { minIndividuals + 1 }
+
+    /// Releases of statistics in which one person-day may take part.
+    var releasesPerPersonDay: Int { everybodyDayMicroRho / releaseMicroRho }
+}
