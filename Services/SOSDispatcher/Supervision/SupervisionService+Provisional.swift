@@ -6,18 +6,21 @@ extension SupervisionService {
     /// Judges entries on arrival that may come again in their place, or never. No position moves; what follows is stored as ever.
     func hear(provisional event: StreamEvent) async {
         let isRefused = event.header.type == SamplesRecorded.refusedType
+        let delay = transit.note(receivedAt: event.header.at, at: clock.now)
         guard isRefused || event.header.type == SamplesRecorded.provisionalType, let person = subjects[event.header.subject],
             var recorded = decode(event), let subscriber = people[person]?.subscriber
         else { return }
         if isRefused {
             // No fact follows that would repeat it. Held back for long, as while this side was behind, it says nothing of now, but that
-            // somebody calls for help or fell.
-            if clock.now - clock.steady(fromWall: recorded.receivedAt) > rules.maximumAge {
-                recorded.samples.removeAll { $0.type != .help && $0.type != .fall }
+            // somebody calls for help or fell. Ingest's wall clock alone proves nothing: it is another machine's.
+            var received = clock.steady(fromWall: recorded.receivedAt)
+            if clock.now - received > rules.maximumAge {
+                received = max(received, clock.now - delay)
+                if delay > rules.maximumAge { recorded.samples.removeAll { $0.type != .help && $0.type != .fall } }
             }
             guard !recorded.samples.isEmpty else { return }
             var effects = Effects()
-            hear(recorded, of: person, &effects)
+            hear(recorded, of: person, at: received, &effects)
             settleSoon(effects)
             return
         }

@@ -50,6 +50,8 @@ actor SupervisionService {
     var early = EarlyUploads()
     /// Critical readings that were judged, whichever way they came.
     var judged = RecentSet<JudgedReading>(kept: EarlyUploads.kept, most: EarlyUploads.most)
+    /// How long what ingest says was on its way here.
+    var transit = TransitDelay()
     /// What was decided by entries and is being stored and carried out.
     private var underWay: [Int: Task<Void, Never>] = [:]
     private var settlements = 0
@@ -133,7 +135,10 @@ actor SupervisionService {
     func apply(_ events: [StreamEvent], _ next: [StreamPosition]) async {
         var effects = Effects()
         let received = ReceiptOrder.settled(events.map { ($0.header.stream, clock.steady(fromWall: $0.header.at)) })
+        let now = clock.now
         for (event, at) in zip(events, received) {
+            // What is replayed from the log was not on its way all that time.
+            if event.header.head <= event.header.sequence { _ = transit.note(receivedAt: event.header.at, at: now) }
             behind[event.header.stream] = event.header.head > event.header.sequence ? behind[event.header.stream] ?? clock.now : nil
             guard let person = subjects[event.header.subject], event.header.type == SamplesRecorded.type,
                 var recorded = decode(event), people[person]?.receive(event.header) == true

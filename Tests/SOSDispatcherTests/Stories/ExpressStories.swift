@@ -70,6 +70,37 @@ struct ExpressStories {
         }
     }
 
+    @Test(
+        "SOS-09: ingest's clock was more than a minute behind the dispatchers', and what it refused as future was heard by nobody: it is heard",
+        arguments: [65, 90, 3600] as [Int64])
+    func clocksOfTwoMachines(_ seconds: Int64) async throws {
+        try await Stage.playStarted { stage, _ in
+            let person = try await stage.subscriber()
+            let at = Timestamp.now - .seconds(seconds)
+            try stage.ingest.say(provisionally: person, [heart(31, at: at)], receivedAt: at, as: SamplesRecorded.refusedType)
+            try await eventually("the alert") {
+                try await !stage.question(ListEmergencies(person: person, limit: 10)).emergencies.isEmpty
+            }
+        }
+    }
+
+    @Test("SOS-11: after one critical value ingest's clock was set back, and the healthy ones were not heard: they end the alert")
+    func setBackWithinAlert() async throws {
+        try await Stage.playStarted { stage, _ in
+            let person = try await stage.subscriber()
+            let at = Timestamp.now
+            try stage.ingest.say(provisionally: person, [heart(190, at: at)], receivedAt: at)
+            let back = at - .seconds(3600)
+            for second in 1...3 {
+                let later = back + .milliseconds(Int64(second))
+                try stage.ingest.say(provisionally: person, [heart(70, at: later)], receivedAt: later, as: SamplesRecorded.refusedType)
+            }
+            try await eventually("it is over without a call") {
+                try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.map(\.state) == ["transient"]
+            }
+        }
+    }
+
     @Test("A provisional fact moves no position: a dispatcher that was killed hears the stored one again, and it is the same emergency")
     func noPosition() async throws {
         try await Stage.playStarted { stage, dispatcher in

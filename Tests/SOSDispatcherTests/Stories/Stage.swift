@@ -293,12 +293,14 @@ final class TalkingIngest: Sendable {
         try await say(StreamFamily.samplesStream(of: person), SamplesRecorded.type, person, body, samples, at: receivedAt)
     }
 
-    /// As ingest does while its disk hangs: nothing of it is in the log.
-    func say(provisionally person: PersonID, _ entries: [Sample], receivedAt: Timestamp = .now) throws {
+    /// As ingest does while its disk hangs, or with what it refuses: nothing of it is in the log.
+    func say(
+        provisionally person: PersonID, _ entries: [Sample], receivedAt: Timestamp = .now, as type: String = SamplesRecorded.provisionalType
+    ) throws {
         let recorded = SamplesRecorded(device: Self.watch(of: person), receivedAt: receivedAt, intervalMs: nil, samples: entries)
         let body = Array(try JSONEncoder().encode(recorded))
         let header = StreamHeader(
-            stream: StreamFamily.samplesStream(of: person), epoch: epoch, sequence: 0, head: 0, type: SamplesRecorded.provisionalType,
+            stream: StreamFamily.samplesStream(of: person), epoch: epoch, sequence: 0, head: 0, type: type,
             subject: "\(person)", at: receivedAt, trace: "")
         samples.provisional(.init(header: header, payload: { body }))
     }
