@@ -442,9 +442,10 @@ class OracleTest(unittest.TestCase):
         self.assertEqual(listed(recordings=(recording,)).splitlines()[:2], ["0 opened heart-rate", "2000 muted heart-rate"])
 
     def test_age_by_the_devices_own_clock_where_the_upload_says_it(self):
-        # The clock that receives is two minutes ahead; then what is five minutes old by the device, and new by that clock.
+        # The clock that receives is two minutes ahead; then what is five minutes old by the device, and new by that clock; then by both.
         late = ["0 late-critical heart-rate"]
-        for own, sent, expected in [(-120_000, -120_000, OPEN), (-120_000, None, late), (0, 300_000, late)]:
+        for own, sent, expected in [
+                (-120_000, -120_000, OPEN), (-120_000, None, late), (0, 300_000, OPEN), (-300_000, 0, late), (-300_000, 60_000, late)]:
             machine = Machine()
             machine.subscribe(-1000)
             machine.upload(0, [(HR, own, 130)], sent=sent)

@@ -46,6 +46,9 @@ struct ClockDoubt: Sendable {
     private var devices: [Int64: Device] = [:]
     private var lastEvidence = Duration.zero
 
+    /// Of what an upload says by `sentAt` and by the newest of its times: where one of them is right, this machine is.
+    static func leastOff(_ offsets: [Duration]) -> Duration? { offsets.min { $0.magnitude < $1.magnitude } }
+
     /// An upload has come.
     /// - Parameter offset: to its receipt from when its device wrote it, or from the newest of its times.
     mutating func note(_ device: Int64, of person: Int64, offset: Duration, at now: Duration) {

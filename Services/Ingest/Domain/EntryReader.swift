@@ -7,6 +7,7 @@ struct EntryReader {
     var cursor: JSONCursor
     /// What was told at the top of the document or line.
     private(set) var sending = Sending()
+    private var tellsSending = false
     private let catalogue: MetricCatalogue
     private var lastDay = DayMemory()
 
@@ -168,18 +169,45 @@ struct EntryReader {
         return draft.fault == nil ? draft.at : nil
     }
 
-    /// Takes what is told of the whole document or line. What is no time is left out: a remark about an upload never costs the upload.
+    /// Takes what is told of the whole document or line. What is no time is left out: a remark about an upload never costs the upload. A
+    /// second one is a fault, as of every known key.
     private mutating func sentAt() throws(JSONFault) {
         let first = cursor.peek()
         let start = cursor.at
         if first == UInt8(ascii: "n") {
             try cursor.literal("null")
-        } else if let read = try self.time(depth: 1), read.milliseconds > 0 {
-            sending.time = max(sending.time ?? read, read)
+        } else if tellsSending {
+            throw cursor.fault(.unexpectedByte)
         } else {
-            sending.isIgnored = true
+            tellsSending = true
+            if let read = try self.time(depth: 1), read.milliseconds > 0 {
+                sending.time = read
+            } else {
+                sending.isIgnored = true
+            }
         }
-        sending.ranges.append(start..<cursor.at)
+        sending.ranges.append(member(ofValue: start..<cursor.at))
+    }
+
+    /// Where a member of an object stands: its key, its value, and the comma before it or, of the first one that is left, after it.
+    private func member(ofValue value: Range<Int>) -> Range<Int> {
+        let (bytes, quote, comma) = (cursor.bytes, UInt8(ascii: "\""), UInt8(ascii: ","))
+        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
+        // Its key has no quote in it, however it is spelt.
+        var start = value.lowerBound - 1
+        while bytes[start] != quote { start -= 1 }
+        start -= 1
+        while bytes[start] != quote { start -= 1 }
+        var before = start - 1
+        while isBlank(bytes[before]) { before -= 1 }
+        let isFree = before >= (sending.ranges.last?.upperBound ?? 0)
+        if isFree, bytes[before] == comma { return before..<value.upperBound }
+        var end = value.upperBound
+        while end < cursor.end, isBlank(bytes[end]) { end += 1 }
+        guard end < cursor.end, bytes[end] == comma else { return start..<value.upperBound }
+        end += 1
+        while end < cursor.end, isBlank(bytes[end]) { end += 1 }
+        return start..<end
     }
 
     private mutating func coordinate(

@@ -33,7 +33,7 @@ struct Sending: Hashable, Sendable {
     var time: Timestamp?
     /// Whether something was told that is left out of account.
     var isIgnored = false
-    /// Where the values stand in the bytes that were scanned: another one in each try, so no part of what is repeated.
+    /// Where it stands in the bytes that were scanned, with its key and a comma: another one in each try, so no part of what is repeated.
     var ranges: [Range<Int>] = []
 
     mutating func add(_ other: Sending) {
@@ -159,6 +159,7 @@ struct EntryScanner {
         let start = reader.cursor.at
         var draft = EntryDraft()
         var isList = false
+        var tellsFirstTry = false
         reader.cursor.at += 1
         var more = reader.cursor.peek() != UInt8(ascii: "}")
         if !more { reader.cursor.at += 1 }
@@ -167,7 +168,10 @@ struct EntryScanner {
             do throws(JSONFault) {
                 key = try reader.key()
                 if key.isFirstTriedAt {
-                    // The first mention counts; what is no time is skipped: a remark about an upload never costs the upload.
+                    // What is no time is skipped: a remark about an upload never costs the upload. Two of them are no remark.
+                    let isAbsent = reader.cursor.peek() == UInt8(ascii: "n")
+                    if tellsFirstTry, !isAbsent { throw reader.cursor.fault(.unexpectedByte) }
+                    tellsFirstTry = tellsFirstTry || !isAbsent
                     let time = try reader.time(depth: 1)
                     upload.firstTry = upload.firstTry ?? time
                 } else if !key.isEntries {
@@ -227,10 +231,18 @@ extension ScannedUpload {
 }
 
 extension ScannedUpload {
+    /// The parameters of which it has a value of now that is taken.
+    func measuredNow(at receivedAt: Timestamp) -> Set<Metric> {
+        let fresh = samples.lazy.filter {
+            $0.value != nil && $0.age(receivedAt: receivedAt, sentAt: sending.time) <= UploadLimits.urgentAge
+        }
+        return Set(fresh.map(\.type))
+    }
+
     /// What is not stored, dated as a clock that is right would have dated it, by the clock by which ages are counted: of what lies further
     /// ahead than `latest` the newest is from now, the rest as long before it as it says, and from now is what told no time.
     func unstored(at receivedAt: Timestamp, latest: Timestamp) -> [Sample] {
-        let now = sending.time ?? receivedAt
+        let now = Sample.ageEnd(receivedAt: receivedAt, sentAt: sending.time)
         let newest = unstored.map(\.at).filter { $0 > latest }.max()
         return unstored.map { sample in
             var sample = sample

@@ -34,9 +34,10 @@ final class ClockWatch: Sendable {
         // An event counts whenever it says it was, and may be dated by this machine.
         let refused = upload.unstored.lazy.filter { $0.type.definition.shape != .event }.map(\.at).max()
         let newest = [upload.samples.lazy.map(\.at).max(), refused].compactMap { $0 }.max()
-        guard let told = upload.sending.time ?? newest else { return }
+        let offsets = [upload.sending.time, newest].compactMap { $0.map { receivedAt - $0 } }
+        guard let offset = ClockDoubt.leastOff(offsets) else { return }
         let now = steady()
-        state.withLock { $0.doubt.note(device.number, of: device.personNumber, offset: receivedAt - told, at: now) }
+        state.withLock { $0.doubt.note(device.number, of: device.personNumber, offset: offset, at: now) }
     }
 
     /// One phrase where the clock seems to be wrong.

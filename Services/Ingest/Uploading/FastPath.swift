@@ -19,7 +19,9 @@ final class FastPath: Sendable {
         let trace: String
 
         /// The earliest time that an alarm may still depend on, by the clock by which ages are counted.
-        fileprivate var freshSince: Int64 { ((sentAt ?? receivedAt) - FastPath.freshness).milliseconds }
+        fileprivate var freshSince: Int64 {
+            (Sample.ageEnd(receivedAt: receivedAt, sentAt: sentAt) - FastPath.freshness).milliseconds
+        }
     }
 
     fileprivate struct State {

@@ -61,7 +61,7 @@ extension Subscriber {
         let known = supervision.sources["\(device)"]?.latest ?? [:]
         return entries.filter { entry in
             guard entry.value != nil, let last = known[entry.type] else { return true }
-            let at = min(entry.at, sentAt ?? receivedAt)
+            let at = min(entry.at, Sample.ageEnd(receivedAt: receivedAt, sentAt: sentAt))
             let age = entry.age(receivedAt: receivedAt, sentAt: sentAt)
             if (last.at != at || last.value != entry.value) && isUnjudged(entry) { return true }
             return at > last.at || received - age > last.measured + EarlyUploads.surelyLater

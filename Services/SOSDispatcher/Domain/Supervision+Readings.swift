@@ -132,9 +132,8 @@ extension Supervision {
                 measurements.append([entry])
             }
         }
-        return measurements.enumerated().sorted { one, other in
-            (upload.age(of: other.element[0]), one.offset) < (upload.age(of: one.element[0]), other.offset)
-        }.map(\.element)
+        // By their own times: what lies ahead has one age, and the newest must be judged last all the same.
+        return measurements.sorted { $0[0].at < $1[0].at }
     }
 
     /// Brings the runs of the source up to a measurement.
@@ -238,7 +237,7 @@ extension Supervision.Source {
         guard let value = entry.value, thresholds.watches(entry.type) else { return false }
         if let known = latest[entry.type], time.measured < known.measured, thresholds.passed(entry.type, value) == nil { return false }
         latest[entry.type] = LatestValue(
-            value: value, at: min(entry.at, upload.writtenAt), measured: time.measured, received: time.received)
+            value: value, at: min(entry.at, upload.ageEnd), measured: time.measured, received: time.received)
         return true
     }
 

@@ -10,7 +10,7 @@ extension Supervision {
         var at: Timestamp
         /// On the machine's time line.
         var measured: Timestamp
-        /// Whether it comes as it happens, by the device's clock.
+        /// Whether it comes as it happens, by one of both clocks.
         var isLive: Bool
     }
 
@@ -55,8 +55,9 @@ extension Supervision {
 extension Supervision.Upload {
     /// - Parameter now: when it is received, on the machine's time line.
     func report(_ entry: Sample, at now: Timestamp) -> Supervision.Report {
-        Supervision.Report(
+        let latest = max(receivedAt, sentAt ?? receivedAt)
+        return Supervision.Report(
             source: source, at: entry.at, measured: now - age(of: entry),
-            isLive: max(age(of: entry), entry.at - writtenAt) <= SupervisionRules.live)
+            isLive: max(age(of: entry), entry.at - latest) <= SupervisionRules.live)
     }
 }

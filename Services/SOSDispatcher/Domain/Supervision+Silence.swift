@@ -78,11 +78,11 @@ extension Supervision {
 
     private mutating func noteLastHeard(_ entries: [Sample], in upload: Upload) {
         for entry in entries {
-            let at = min(entry.at, upload.writtenAt)
+            let at = min(entry.at, upload.ageEnd)
             if let last = state.lastHeard, state.now - upload.age(of: entry) < last.measured { continue }
             state.lastHeard = LastHeard(
                 metric: entry.type, value: entry.value ?? 0, at: at, heardAt: state.now, receivedAt: upload.receivedAt,
-                sentAt: upload.sentAt)
+                sentAt: upload.sentAt.map { _ in upload.ageEnd })
         }
     }
 

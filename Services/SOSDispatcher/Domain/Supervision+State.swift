@@ -149,7 +149,7 @@ extension Supervision {
         /// When it was received, on the machine's time line and by ingest's own clock.
         var heardAt: Timestamp
         var receivedAt: Timestamp
-        /// As its upload says.
+        /// Up to when its age counted, where its upload said when it was written.
         var sentAt: Timestamp?
 
         /// On the machine's time line.
@@ -188,7 +188,7 @@ extension Supervision {
         var at: Timestamp
         /// The same instant by ingest's own clock, to which the entries' ages are measured where nothing else is told.
         var receivedAt: Timestamp
-        /// What the device's clock said as it wrote the upload; nil where it does not say. Ages are measured to it.
+        /// What the device's clock said as it wrote the upload; nil where it does not say. Ages are measured to it where it is earlier.
         var sentAt: Timestamp?
         /// The device.
         var source = ""
@@ -199,8 +199,8 @@ extension Supervision {
         var firstTriedAt: Timestamp?
         var entries: [Sample]
 
-        /// When it was written, by the clock that dated its entries; where it does not say, when it was received.
-        var writtenAt: Timestamp { sentAt ?? receivedAt }
+        /// Up to when its entries' ages count.
+        var ageEnd: Timestamp { Sample.ageEnd(receivedAt: receivedAt, sentAt: sentAt) }
 
         func age(of entry: Sample) -> Duration { entry.age(receivedAt: receivedAt, sentAt: sentAt) }
     }

@@ -36,9 +36,14 @@ package struct Sample: Hashable, Codable, Sendable {
         (self.type, self.at, self.value, self.position) = (type, at, value, position)
     }
 
-    /// How old it was when its upload was received, never negative: the one place where ages are computed. By its device's clock alone
-    /// where the upload says when it was written, so that neither that clock nor ingest's need be right.
-    package func age(receivedAt: Timestamp, sentAt: Timestamp?) -> Duration { max(.zero, (sentAt ?? receivedAt) - at) }
+    /// How old it was when its upload was received, never negative: the one place where ages are computed.
+    package func age(receivedAt: Timestamp, sentAt: Timestamp?) -> Duration {
+        max(.zero, Self.ageEnd(receivedAt: receivedAt, sentAt: sentAt) - at)
+    }
+
+    /// Up to when its age counts: to ingest's clock or to the device's own, where the upload says that, whichever makes it younger. One
+    /// of them may be wrong, and a doubt about a reading never ends in silence (decision 0048).
+    package static func ageEnd(receivedAt: Timestamp, sentAt: Timestamp?) -> Timestamp { min(receivedAt, sentAt ?? receivedAt) }
 }
 
 /// Said by ingest on `ingest.samples.NN` after every durable upload; heard by both SOS dispatchers. Personal. If lost, replayed from
@@ -60,7 +65,8 @@ package struct SamplesRecorded: Codable, Sendable {
     /// 12 h before. What a person waited in truth counts from here (SOS-41); no deadline does, since that clock may be wrong.
     package var firstTriedAt: Timestamp?
     /// What the clock that dated the samples said as this try of the upload was written, where the upload told it: their ages are
-    /// counted from here (`Sample.age`). Never more than 10 min after `receivedAt` nor before the newest sample.
+    /// counted up to here, or to `receivedAt` where that is earlier (`Sample.age`). Never more than 10 min after `receivedAt` nor before
+    /// the newest sample.
     package var sentAt: Timestamp?
     /// How often the device said it measures, in ms; decides when silence is a signal loss (SOS-25). 0 for what is typed in or imported.
     package var intervalMs: Int64?

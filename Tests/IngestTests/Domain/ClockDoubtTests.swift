@@ -48,6 +48,15 @@ struct ClockDoubtTests {
         #expect(listening.hear([1: .seconds(125)], times: 30)?.sending == 1)
     }
 
+    @Test(
+        "A device's sentAt was wrong, its readings' times right, and the operator was told that the machine's clock is: the lesser counts",
+        arguments: [
+            ([500, 1], 1), ([-500, -1], -1), ([1, 3600], 1), ([150, 3750], 150), ([-150, 3450], -150), ([120], 120), ([], nil),
+        ] as [([Int64], Int64?)])
+    func leastOff(_ offsets: [Int64], _ expected: Int64?) {
+        #expect(ClockDoubt.leastOff(offsets.map { Duration.seconds($0) }) == expected.map { Duration.seconds($0) })
+    }
+
     @Test("A device whose own clock is wrong, among others that are right, is no sign of this machine's")
     func oneIsWrong() {
         let listening = Listening()

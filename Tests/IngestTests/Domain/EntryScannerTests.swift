@@ -83,6 +83,7 @@ enum BadInput {
         ("{\"a\":\"\u{1}\"}", .controlCharacter, 6), ("{\"a\":\"\\x\"}", .badEscape, 6), ("{\"a\":\"\\u12g4\"}", .badEscape, 10),
         ("{\"a\":\"\\ud800\"}", .badEscape, 6), ("{\"a\":\"\\udc00\"}", .badEscape, 6), ("{\"a\":\"x", .unexpectedEnd, 7),
         ("{\"entries\":7}", .unexpectedByte, 11), ("{\"entries\":[],\"entries\":[]}", .unexpectedByte, 24),
+        ("{\"sentAt\":1,\"sentAt\":1}", .unexpectedByte, 21), ("{\"firstTriedAt\":1,\"firstTriedAt\":1}", .unexpectedByte, 33),
         ("{\"a\":" + String(repeating: "[", count: 32) + String(repeating: "]", count: 32) + "}", .tooDeep, 36),
     ]
 }
@@ -308,7 +309,7 @@ enum BadInput {
         let expected = offset.map { Timestamp(milliseconds: Scan.now.milliseconds + $0) }
         for document in [
             "{\"firstTriedAt\":\(said),\"entries\":[{\(entry)}]}", "{\"entries\":[{\(entry)}],\"first\\u0054riedAt\":\(said)}",
-            "{\"firstTriedAt\":\(said),\(entry)}", "{\(entry),\"firstTriedAt\":\(said),\"firstTriedAt\":1}",
+            "{\"firstTriedAt\":\(said),\(entry)}", "{\"firstTriedAt\":null,\(entry),\"firstTriedAt\":\(said)}",
         ] {
             let upload = try Scan.document(document)
             #expect(upload.samples.count == 1 && upload.refused.isEmpty)
@@ -322,7 +323,7 @@ enum BadInput {
         "SOS-09: an upload says when it was written; what cannot be is left out of account, named, and never costs the upload",
         arguments: [
             ("\"2026-11-21T11:58:00.000Z\"", -120_000, false), ("1795262400000", 0, false), ("\"2026-11-21T12:10:00Z\"", 600_000, false),
-            ("1795262400000,\"sentAt\":1795262401000", 1000, false), ("null", nil, false),
+            ("null,\"sentAt\":1795262401000", 1000, false), ("null", nil, false),
             ("\"2026-11-21T12:10:00.001Z\"", nil, true), ("\"2026-11-21T11:39:59.999Z\"", nil, true), ("\"yesterday\"", nil, true),
             ("\"--11-21T12:00:00Z\"", nil, true), ("0", nil, true), ("[{}]", nil, true), ("-9223372036854775808", nil, true),
             ("9223372036854775807", nil, true),
@@ -343,6 +344,24 @@ enum BadInput {
         }
         #expect(
             try Scan.document("[{\(entry),\"sentAt\":\(said)}]").sending == Sending(), "one entry of a list says nothing of the upload")
+    }
+
+    @Test("A line that says twice when it was written is refused, and no other line")
+    func sendingTwice() {
+        let entry = "\"type\":\"heart-rate\",\"at\":1795261800000,\"value\":60"
+        let upload = Scan.lines("{\(entry),\"sentAt\":1,\"sentAt\":2}\n{\(entry)}")
+        #expect(upload.samples.count == 1 && upload.refused.map(\.index) == [0])
+    }
+
+    @Test("SOS-34: places, refused and old values are no sign that a parameter is measured now")
+    func measuredNow() throws {
+        let now = Scan.now.milliseconds
+        let upload = try Scan.document(
+            """
+            [{"type":"heart-rate","at":\(now - 61_000),"value":70},{"type":"pulse-rate","at":\(now),"value":0},
+            {"type":"position","at":\(now),"latitude":45,"longitude":9},{"type":"oxygen-saturation","at":\(now - 60_000),"value":97}]
+            """)
+        #expect(upload.measuredNow(at: Scan.now) == [.oxygenSaturation])
     }
 
     @Test("SOS-09: what is not stored is dated by the clock by which its age is counted")

@@ -237,7 +237,7 @@ class Machine:
         for metric, at, measured, value in counting:
             groups.setdefault(at, []).append((metric, measured, value))
         entries, proven, taken_metrics = [], set(), set()
-        for group in sorted(groups.values(), key=lambda group: group[0][1]):
+        for group in (groups[at] for at in sorted(groups)):
             taken = []
             for metric, measured, value in group:
                 if not self.is_watched(metric):
@@ -453,30 +453,31 @@ class Machine:
 
     def upload(self, t, entries, interval=0, source="", sent=None):
         """Entries are (metric, own time, value); `sent` is what the device's clock said, or None."""
-        self.happens(t, lambda: self._upload(t if sent is None else sent, entries, interval, source))
+        self.happens(t, lambda: self._upload(t, t if sent is None else sent, entries, interval, source))
 
-    def _upload(self, written, entries, interval, source):
+    def _upload(self, received, sent, entries, interval, source):
         if not self.subscribed:
             return
         t = self.now
-        aged = [(metric, at, max(0, written - at), value) for metric, at, value in entries]
+        aged = [(metric, at, max(0, min(received, sent) - at), value) for metric, at, value in entries]
+        latest = max(received, sent)
         if self.state != "PAUSED":
             counting = [(metric, at, t - age, value) for metric, at, age, value in aged if self.counts(metric, age, value)]
             if counting:
                 self.readings(counting, t, interval, source)
             self.late_reading(aged, t, source)
         for at, age in [(at, age) for metric, at, age, _ in aged if metric == "fall" and age <= EVENT_AGE]:
-            if not self.is_known("fall", source, at, age, written):
+            if not self.is_known("fall", source, at, age, latest):
                 self.falls(source, at, age)
         for metric, at, age, _ in aged:
             if metric == "help":
                 if age > EVENT_AGE:
                     self.emit("help-contacts", "-")
-                elif not self.is_known("help", source, at, age, written):
+                elif not self.is_known("help", source, at, age, latest):
                     self.help(at, age, source)
 
-    def is_known(self, metric, source, at, age, written):       # §3.6: what is sent again
-        is_live = abs(written - at) <= LIVE
+    def is_known(self, metric, source, at, age, latest):        # §3.6: what is sent again
+        is_live = age <= LIVE and at - latest <= LIVE
         return (source, at) in self.counted[metric] or not is_live and self.now - age <= self.latest_counted[metric]
 
     def remember(self, metric, source, at, age):                # an answer has no source

@@ -28,13 +28,36 @@ struct AgeTests {
     }
 
     @Test(
-        "SOS-09: a reading of five minutes ago whose upload says so is old, also where ingest's clock is behind by as much",
-        arguments: [0, -300, 300] as [Double])
+        "SOS-09: a reading of five minutes ago whose upload says so is old by both clocks, also where ingest's is ahead",
+        arguments: [0, 300, -200] as [Double])
     func old(_ server: Double) {
         var story = SupervisionStory()
         story.upload(10_000, received: 10_000 + server, sent: 10_000, [Self.heart(9700, 30)])
         story.pass(10_004)
         #expect(!story.list.contains { $0.contains("opened") })
+    }
+
+    @Test(
+        "SOS-09: a sentAt ahead of the clock that dated the entries silenced readings of now: what is fresh by one clock is called for",
+        arguments: [61, 300, 600, -61, -600] as [Double], [0, 59] as [Double])
+    func wrongSending(_ ahead: Double, _ age: Double) {
+        var story = SupervisionStory()
+        story.upload(10_000, sent: 10_000 + ahead, [Self.heart(10_000 - age, 30)])
+        story.pass(10_004)
+        #expect(story.list.last == "10003.500 dispatched heart-rate")
+        let measured = SupervisionStory.at(10_000 - (ahead < 0 ? 0 : age))
+        #expect(story.machine.state.sources[""]?.latest[.heartRate]?.measured == measured)
+        #expect(story.machine.state.lastHeard?.measured == measured)
+    }
+
+    @Test("SOS-37: of a batch that lies ahead and comes with the newest first, the newest is judged last", arguments: [false, true])
+    func newestFirst(_ isCritical: Bool) {
+        var story = SupervisionStory()
+        let (first, last) = isCritical ? (70.0, 30.0) : (30.0, 70.0)
+        story.upload(10_000, [Self.heart(10_030, last), Self.heart(10_029, first)])
+        #expect(story.machine.state.sources[""]?.latest[.heartRate]?.value == last)
+        story.pass(10_004)
+        #expect(story.list.contains { $0.contains("dispatched") } == isCritical)
     }
 
     @Test("A reading that its upload dates later than itself is of now, and holds for as long as any other")
