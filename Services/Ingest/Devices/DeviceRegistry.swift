@@ -25,8 +25,14 @@ final class KnownDevice: Sendable {
     let stream: String
     /// The shortest interval that it can do; nil where it is not known.
     let fastestIntervalMs: Int64?
+    /// Whether its person has others, one of which may be heard in its stead.
+    let isOneOfSeveral: Bool
 
-    init(_ row: DeviceRow, _ admission: Admission, _ bar: AcquisitionBar?, readersSince: Timestamp?, _ pulse: DevicePulse) {
+    init(
+        _ row: DeviceRow, _ admission: Admission, _ bar: AcquisitionBar?, readersSince: Timestamp?, _ pulse: DevicePulse,
+        isOneOfSeveral: Bool
+    ) {
+        self.isOneOfSeveral = isOneOfSeveral
         mayRead = readersSince.map { row.addedAt > $0 } ?? true
         (number, device, person, personNumber, intervalMs) = (row.number, row.device, row.person, row.personNumber, row.intervalMs)
         fastestIntervalMs = row.condition.fastestIntervalMs
@@ -46,9 +52,19 @@ final class DevicePulse: Sendable {
     private let ended = Atomic<Bool>(false)
     private let heard: Atomic<Int64>
     private let wasHeard = Atomic<Bool>(false)
+    private let since: Timestamp
+    private let readings = Mutex<[Metric: Reading]>([:])
+
+    /// The newest reading of one parameter.
+    struct Reading: Sendable {
+        var at: Timestamp
+        /// How long it came after the one before; nil where that is not known.
+        var gap: Duration?
+    }
 
     /// - Parameter at: since when it could have been received.
     init(at: Timestamp) {
+        since = at
         heard = Atomic(at.milliseconds)
     }
 
@@ -67,6 +83,26 @@ final class DevicePulse: Sendable {
     /// When it last showed its token; the start of the process where it has not since.
     var lastHeard: Timestamp { Timestamp(milliseconds: heard.load(ordering: .relaxed)) }
     var hasBeenHeard: Bool { wasHeard.load(ordering: .relaxed) }
+
+    /// It has delivered readings of now of these parameters: no other upload of it shows that its sensor measures.
+    func delivered(_ metrics: Set<Metric>, at now: Timestamp) {
+        readings.withLock { readings in
+            for metric in metrics {
+                readings[metric] = Reading(at: now, gap: readings[metric].map { max(.zero, now - $0.at) })
+            }
+        }
+    }
+
+    /// Its newest reading of the parameter; where there was none, since when one could have come. Never in the future: where the clock was
+    /// set back, it counts from then on.
+    func reading(of metric: Metric, at now: Timestamp) -> Reading {
+        readings.withLock { readings in
+            var reading = readings[metric] ?? Reading(at: since)
+            reading.at = min(reading.at, now)
+            readings[metric] = reading
+            return reading
+        }
+    }
 }
 
 /// Active devices by the keyed look-up of their tokens. Filled from the store at the start, changed after each commit.
@@ -105,11 +141,13 @@ final class DeviceRegistry: Sendable {
         state.households[household.number] = household
         let plan = household.plan
         let bar = bar(household, state)
+        let isOneOfSeveral = household.active.count > 1
         for row in household.devices {
             let pulse = state.byNumber[row.number]?.pulse ?? DevicePulse(at: startedAt)
             if settlesEnds { pulse.setEnded(!row.isActive) }
             let known = KnownDevice(
-                row, household.admission(of: row, plan), bar, readersSince: state.accounts[household.person]?.readersSince, pulse)
+                row, household.admission(of: row, plan), bar, readersSince: state.accounts[household.person]?.readersSince, pulse,
+                isOneOfSeveral: isOneOfSeveral)
             state.byNumber[row.number] = known
             state.byToken[word(row.tokenLookup)] = row.isActive && row.origin.isDevice ? known : nil
         }
@@ -171,13 +209,20 @@ final class DeviceRegistry: Sendable {
             interval: row.intervalMs.map { .milliseconds($0) } ?? undeclared)
     }
 
-    /// Whether the parameter is to come from another device of the person, and nothing comes from that one: it was removed, lies in its
-    /// charger, is not worn, or was not received for too long. Whatever this device reports: a doubt about a reading never ends in silence.
+    /// Whether the parameter is to come from another device of the person, and no reading of it comes from that one: it was removed, lies
+    /// in its charger, is not worn, or has delivered none of this parameter for too long, whatever else it sends. Whatever this device
+    /// reports: a doubt about a reading never ends in silence. Where no interval is declared, the last gap tells it, so that this is no
+    /// later than supervision finds the parameter silent.
     func isMissed(_ metric: Metric, besides device: KnownDevice, undeclared: Duration, at now: Timestamp) -> Bool {
         guard let household = household(of: device.person), let source = household.plan.source(of: metric),
             source.device != device.device, let row = household.device(source.device)
         else { return false }
-        return self.device(number: row.number)?.pulse.isEnded ?? true || reported(row, undeclared: undeclared).trouble(at: now) != nil
+        guard let pulse = self.device(number: row.number)?.pulse, !pulse.isEnded else { return true }
+        let reading = pulse.reading(of: metric, at: now)
+        let reported = ReportedSource(
+            source: row.source, condition: row.condition, heardAt: reading.at,
+            interval: row.intervalMs.map { .milliseconds($0) } ?? min(undeclared, reading.gap ?? undeclared))
+        return reported.trouble(at: now) != nil
     }
 
     /// Why nothing of the person may be acquired; nil where something may.

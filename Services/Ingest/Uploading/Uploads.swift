@@ -15,7 +15,7 @@ struct ReceivedUpload: Sendable {
     var refusedText: [UInt8] = []
     /// How many entries those are.
     var refusedCount = 0
-    /// Of the whole body but `sentAt`, which is another in each try; only where the request has an `Idempotency-Key`.
+    /// Of the whole body but the member `sentAt`, which is another in each try; only where the request has an `Idempotency-Key`.
     var bodyHash: [UInt8] = []
 
     /// Whether it has values of now.
@@ -107,6 +107,9 @@ final class Uploads: Sendable {
         // While monitoring is paused nothing is kept in any form.
         upload.refusedCount = admission.isPaused ? 0 : scanned.refused.count
         let untracked = upload.scanned.admit(by: admission)
+        if origin.device.isOneOfSeveral {
+            origin.device.pulse.delivered(upload.scanned.measuredNow(at: origin.receivedAt), at: origin.receivedAt)
+        }
         upload.scanned.unstored += ofMissedTypes(untracked, origin)
         for refused in scanned.refused where !admission.isPaused {
             guard upload.refusedText.count + refused.range.count + 64 <= Self.quarantinedBytes else { break }
@@ -120,13 +123,13 @@ final class Uploads: Sendable {
         return upload
     }
 
-    /// - Parameter ranges: in order, and apart from each other.
+    /// - Parameter ranges: in order.
     private static func bytes(_ bytes: UnsafeRawBufferPointer, without ranges: [Range<Int>]) -> [UInt8] {
         var (kept, start) = ([UInt8](), 0)
         kept.reserveCapacity(bytes.count)
         for range in ranges {
-            kept.append(contentsOf: bytes[start..<range.lowerBound])
-            start = range.upperBound
+            kept.append(contentsOf: bytes[start..<max(start, range.lowerBound)])
+            start = max(start, range.upperBound)
         }
         kept.append(contentsOf: bytes[start...])
         return kept

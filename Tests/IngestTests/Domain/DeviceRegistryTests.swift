@@ -110,7 +110,7 @@ import Testing
         #expect(!isMissed(besides: other, after: 60) && isMissed(besides: other, after: 61))
         #expect(!isMissed(besides: tracked, after: 1000), "it is its own")
         #expect(!isMissed(.oxygenSaturation, besides: other, after: 1000), "switched off is not missed")
-        tracked.pulse.beat(at: start + .seconds(100))
+        tracked.pulse.delivered([.heartRate], at: start + .seconds(100))
         #expect(!isMissed(besides: other, after: 160) && isMissed(besides: other, after: 161))
         registry.takeOver(household([row(1, "tracked", [.heartRate], charging: true), row(2, "other", [])]))
         #expect(isMissed(besides: other, after: 101))
@@ -118,10 +118,38 @@ import Testing
         registry.takeOver(household(both))
         #expect(isMissed(besides: other, after: 102), "both say that they charge: what one measures is heard all the same")
         registry.takeOver(household([row(1, "tracked", [.heartRate]), row(2, "other", [])]))
-        tracked.pulse.beat(at: start + .seconds(102))
         #expect(!isMissed(besides: other, after: 103))
         registry.end(1)
         #expect(isMissed(besides: other, after: 103), "removed a moment ago")
+    }
+
+    @Test(
+        "SOS-34: the tracked watch sent positions alone, and what the strap said of the heart was thrown away: each parameter is missed by itself",
+        arguments: [(20_000, 60), (1000, 30), (nil, 30)] as [(Int64?, Double)])
+    func missedByParameter(_ intervalMs: Int64?, _ limit: Double) throws {
+        func row(_ number: Int64, _ token: String, _ tracks: [Metric]) -> DeviceRow {
+            DeviceRow(
+                number: number, device: DeviceID(bits: UInt128(number)), person: person, personNumber: 7,
+                tokenLookup: lookupKey.lookup(token), intervalMs: intervalMs, isActive: true, kind: .wearable, origin: .paired,
+                measures: MetricSet([.heartRate, .position]), tracking: .chosen(MetricSet(tracks)), condition: DeviceCondition(),
+                addedAt: Timestamp(milliseconds: number))
+        }
+        let start = Timestamp(milliseconds: 1)
+        let registry = registry([row(1, "watch", [.heartRate, .position]), row(2, "strap", [])])
+        let watch = try #require(registry.device(withToken: "watch"))
+        let strap = try #require(registry.device(withToken: "strap"))
+        #expect(watch.isOneOfSeveral && strap.isOneOfSeveral)
+        func isMissed(_ metric: Metric, after seconds: Double) -> Bool {
+            watch.pulse.beat(at: start + .seconds(seconds))
+            watch.pulse.delivered([.position], at: start + .seconds(seconds))
+            return registry.isMissed(metric, besides: strap, undeclared: .seconds(60), at: start + .seconds(seconds))
+        }
+        for second in 1...3 { watch.pulse.delivered([.heartRate], at: start + .seconds(second)) }
+        #expect(!isMissed(.heartRate, after: 3 + limit) && isMissed(.heartRate, after: 3.001 + limit))
+        #expect(!isMissed(.position, after: 4 + limit))
+        watch.pulse.delivered([.heartRate], at: start + .seconds(10_000))
+        #expect(!isMissed(.heartRate, after: 500), "the clock was set back since")
+        #expect(isMissed(.heartRate, after: 1000), "and its silence counts from then on")
     }
 
     @Test("Fingerprints of different tokens differ, those of one process say nothing in another")

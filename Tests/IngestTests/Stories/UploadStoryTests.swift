@@ -194,20 +194,25 @@ import Testing
         }
     }
 
-    @Test("ING-14: a retry that says anew when it was written is the same upload; one that says anything else anew is not")
+    @Test("ING-14: a retry that says anew when it was written, or no more, is the same upload; one that says anything else anew is not")
     func retriedAnew() async throws {
         try await IngestHarness.runWithDevice { harness, device in
-            func send(_ sentAt: String, _ value: Double) async throws -> HarnessAnswer {
+            func send(_ before: String, _ value: Double, _ after: String = "") async throws -> HarnessAnswer {
                 let entries = [Sample.pulse(1_768_000_000_000, value)].upload
                 return try await harness.post(
-                    "{\"sentAt\":\(sentAt),\"entries\":\(entries),\"sentAt\":\(sentAt)}", token: device.token,
-                    headers: ["Idempotency-Key": "first"])
+                    "{\(before)\"entries\":\(entries)\(after)}", token: device.token, headers: ["Idempotency-Key": "first"])
             }
-            let first = try await send("1768000000000", 60)
-            let again = try await send("\"2026-01-09T23:06:41.500Z\"", 60)
-            #expect(first.status == 200 && again.status == 200 && again.body == first.body)
-            #expect(again.headers["idempotency-replayed"] == "true")
-            #expect(try await send("1768000000000", 61).problem == "idempotency-conflict")
+            let first = try await send("\"sentAt\":1768000000000,", 60)
+            #expect(first.status == 200)
+            for (before, after) in [
+                ("\"s\\u0065ntAt\" : \"2026-01-09T23:06:41.500Z\" , ", ""), ("", ""), ("", ",\"sentAt\":1768000000001"),
+                ("\"sentAt\":null,\"sentAt\":null,", " , \"sentAt\" : 1768000000002"),
+            ] {
+                let again = try await send(before, 60, after)
+                #expect(again.status == 200 && again.body == first.body, "\(before)\(after)")
+                #expect(again.headers["idempotency-replayed"] == "true")
+            }
+            #expect(try await send("\"sentAt\":1768000000000,", 61).problem == "idempotency-conflict")
         }
     }
 
