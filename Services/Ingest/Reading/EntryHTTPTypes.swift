@@ -182,10 +182,12 @@ enum IngestSchemas {
     private static let sentAt =
         """
         What the clock that dates the entries says as this try of the upload is written: another time in each try, which the repetition of \
-        an `Idempotency-Key` may change. A reading's age is counted from it, so that supervision watches also where this clock or the \
-        server's is wrong; without it, from the reception. Left out of account, and named in the answer's `ignored`, where it is no time, \
-        or more than \(UploadLimits.furthestFuture.components.seconds / 60) minutes after the reception or before the newest entry. \
-        A document that is one entry, and a line of NDJSON, may say it too.
+        an `Idempotency-Key` may change. A body that has waited in a queue must be given a new one, or none: with an old one what it \
+        holds counts as measured now, and an ambulance may be called for a reading of yesterday. A reading's age is counted up to it or \
+        to the reception by the server's clock, whichever makes it younger, so that supervision watches also where one of both is wrong; \
+        without it, to the reception. Left out of account, and named in the answer's `ignored`, where it is no time, \
+        or more than \(UploadLimits.furthestFuture.components.seconds / 60) minutes after the reception or before the newest entry of \
+        the upload that is taken. A document that is one entry, and a line of NDJSON, may say it too.
         """
 
     static let entries = JSONSchema.any(
