@@ -97,6 +97,8 @@ extension Problem {
     static let itemsReleased = Problem(
         "items-released", status: 410, title: "These items are not kept any more",
         italianTitle: "Questi elementi non sono più conservati")
+    static let cursorAhead = Problem(
+        "cursor-ahead", status: 400, title: "No item has had that number", italianTitle: "Nessun elemento ha avuto quel numero")
     static let tooManyStreams = Problem(
         "too-many-streams", status: 429, title: "Too many event streams are open",
         italianTitle: "Troppi flussi di eventi sono aperti")

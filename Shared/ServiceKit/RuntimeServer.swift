@@ -12,7 +12,7 @@ extension Runtime {
     /// readiness that looks at the store.
     /// - Parameters:
     ///   - webhooks: see `HTTPServer`, as for `authenticate` and `recognise`.
-    ///   - store: not ready while it refuses writes for want of room.
+    ///   - store: not ready while its disk has no room, whether or not somebody has tried to write.
     ///   - tokens: what is known of sessions, for event streams.
     ///   - missing: see `Health`, as for `remarks`.
     ///   - isEnded: what only this service knows of those who listen, beside their sessions: a device that was removed.
@@ -26,7 +26,7 @@ extension Runtime {
             description, routes: routes, webhooks: webhooks, host: settings.httpHost, port: settings.httpPort, limits: settings.httpLimits,
             publicOrigin: settings.publicOrigin, edge: edge,
             health: Health(
-                missing: { await missing() + (await store.hasRoom() ? [] : ["room on the disk: the store refuses writes"]) },
+                missing: { await missing() + (await store.hasRoom() ? [] : ["room on the disk for the store"]) },
                 remarks: { [self] in faults.remarks + keyRemarks + (await remarks()) }, metrics: metrics),
             authenticate: authenticate, recognise: recognise,
             standing: { caller, provedAt in tokens.stands(caller, since: provedAt) && !isEnded(caller) }, logger: logger)

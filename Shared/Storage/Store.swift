@@ -65,7 +65,9 @@ package final class Store: Sendable {
         let metrics = StoreMetrics(store: file.name)
         (self.file, self.pool, self.connection, self.length, self.settings) = (file, pool, connection, length, settings)
         fatal = FatalFault(file: file.path, logger: logger, end: settings.onFatal)
-        writer = Writer(pool: pool, settings: settings, metrics: metrics, fatal: fatal)
+        // A played disk says by itself when it is full.
+        let room = DiskRoom { [path = file.path] in settings.disk == nil ? settings.freeBytes(path) : nil }
+        writer = Writer(pool: pool, settings: settings, metrics: metrics, room: room, fatal: fatal)
         checkpointer = Checkpointer(
             connection: connection, settings: settings, length: length, file: file, queue: writer.queue, metrics: metrics, fatal: fatal)
         guard settings.disk == nil else { return }
@@ -159,8 +161,8 @@ extension Store {
 // MARK: Room
 
 extension Store {
-    /// False while the disk has no room for what is to be written. Costs nothing but after a write was refused; then it writes the file's
-    /// header once more, to see whether there is room again.
+    /// False while the disk has no room for what is to be written, whether or not somebody has tried. Costs one call of the system, but
+    /// after a write was refused: then it writes the file's header once more, to see whether there is room again.
     package func hasRoom() async -> Bool {
         switch writer.room.knowledge {
         case .room: return true

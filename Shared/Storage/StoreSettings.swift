@@ -30,6 +30,9 @@ package struct StoreSettings: Sendable {
     /// file again knows.
     package var onFatal: @Sendable (_ code: Int32) -> Void = { _ in endProcess() }
 
+    /// How many bytes the file system that holds a file has left, nil where it does not say. Only tests choose another.
+    package var freeBytes: @Sendable (_ path: String) -> Int64? = { DiskRoom.free(beside: $0) }
+
     /// Only the simulation of `Tests/Simulation` has one.
     package var disk: (any PlayedDisk)?
 

@@ -46,6 +46,29 @@ struct DiskFaultTests {
         }
     }
 
+    @Test("a store that nobody writes to said that there is room on a full disk, until somebody tried; and after each start again")
+    func fullAndIdle() async throws {
+        let free = Mutex<Int64?>(nil)
+        let settings: (inout StoreSettings) -> Void = { $0.freeBytes = { _ in free.withLock { $0 } } }
+        try await withTemporaryFolder { folder in
+            let store = try NoteStore.open(in: folder, settings)
+            #expect(await store.hasRoom(), "what is left is not known, and nothing was refused")
+            free.withLock { $0 = 0 }
+            #expect(await !store.hasRoom())
+            // Fits into the file of the log, and says nothing of the next.
+            _ = try await store.write(NoteStore.insert("small"))
+            #expect(await !store.hasRoom())
+            await store.close()
+
+            let again = try NoteStore.open(in: folder, settings)
+            #expect(await !again.hasRoom())
+            free.withLock { $0 = 1 << 30 }
+            #expect(await again.hasRoom())
+            await again.close()
+        }
+        #expect(DiskRoom.free(beside: "/tmp").map { $0 >= 0 } == true && DiskRoom.free(beside: "/no/such/folder") == nil)
+    }
+
     @Test("on a full disk the others of the group are refused, not lost in silence", arguments: CommitUnderTest.all)
     func fullGroup(commit: CommitUnderTest) async throws {
         try await withNotes(of: commit) { store in

@@ -10,6 +10,8 @@ enum FeedRefusal: Error, Hashable, Sendable {
     case consentSilent
     /// What comes after that number is not kept any more.
     case released(through: Int64)
+    /// No item of the subscription has had that number: it is damaged, or another subscription's.
+    case ahead(head: Int64)
 }
 
 struct FeedGate: Sendable {
@@ -21,5 +23,11 @@ struct FeedGate: Sendable {
     func check(_ feed: Feed) throws(FeedRefusal) {
         guard feed.state == .running else { throw .over(feed.ending) }
         guard isOpen else { throw .consentSilent }
+    }
+
+    /// Whether it can be gone on after that number. A restore sets `head` above every number that was given before (`FeedEpoch`).
+    static func check(_ feed: Feed, after: Int64) throws(FeedRefusal) {
+        guard after >= feed.released else { throw .released(through: feed.released) }
+        guard after <= feed.head else { throw .ahead(head: feed.head) }
     }
 }

@@ -16,6 +16,8 @@ struct SubscriptionRoutes: Sendable {
         .problem(503, Problem.consentNotHeard.name),
     ]
 
+    /// Of those that go on after a number.
+    private static let placeRefusals = refusals + [.problem(400, Problem.cursorAhead.name)]
     private static let tooMany = Answer.problem(429, Problem.tooManyStreams.name)
     private static let manyStreams = Problem.tooManyStreams.saying(
         """
@@ -64,7 +66,8 @@ struct SubscriptionRoutes: Sendable {
                 Items are numbered without gaps from 1: whoever keeps the last number that was taken, and goes on after it, misses nothing \
                 and can prove it by `head`. Everything that arrives from the subscription's beginning on is here; what was measured before \
                 is fetched from the request's data. After a restore on our side numbers go on far above all that were given before, with an \
-                item that says so (`restored`); the same `after` holds. Late entries change a step that was delivered: it comes again under a new number and \
+                item that says so (`restored`); the same `after` holds. A number above `head` is refused \
+                (`cursor-ahead`): no item has had it. Late entries change a step that was delivered: it comes again under a new number and \
                 names the one that it `replaces`. You are responsible for the data that you receive (ORG-21). Needs `data:read`.
                 """,
             parameters: [
@@ -78,7 +81,7 @@ struct SubscriptionRoutes: Sendable {
                     """
                 ),
             ],
-            answers: [.json(200, "Oldest first", FeedItemShape.page, example: Examples.feedPage)] + Self.refusals
+            answers: [.json(200, "Oldest first", FeedItemShape.page, example: Examples.feedPage)] + Self.placeRefusals
                 + [Self.tooMany]
         ) { exchange in
             let feed = try await feed(exchange, .dataRead)
@@ -105,12 +108,12 @@ struct SubscriptionRoutes: Sendable {
                 Server-sent events: `item` with the item's number as its id, `heartbeat` with the head every 15 s without items, and `over` \
                 at the end. It breaks off within seconds once a client's token, a member's session or the right is lost; a token that ran \
                 out is replaced and the stream opened anew. A break is mended by `Last-Event-ID` (or `after`), as browsers do by themselves. Without either it begins with \
-                the oldest item that is kept. Needs `data:read`.
+                the oldest item that is kept; a number above the head is refused (`cursor-ahead`). Needs `data:read`.
                 """,
             parameters: [
                 Self.subscription, .header("Last-Event-ID", .string(pattern: "^[0-9]{1,18}$"), "The last number that you have."),
                 .query("after", .string(pattern: "^[0-9]{1,18}$"), "The same, where no header can be sent."),
-            ], events: "Items", refusals: Self.refusals, yields: .liveView
+            ], events: "Items", refusals: Self.placeRefusals, yields: .liveView
         ) { exchange in
             let feed = try await feed(exchange, .dataRead)
             var after = feed.released
@@ -120,11 +123,11 @@ struct SubscriptionRoutes: Sendable {
                 }
                 after = number
             }
-            do {
+            do throws(FeedRefusal) {
                 try service.gate.check(feed)
-                guard after >= feed.released else { throw FeedRefusal.released(through: feed.released) }
-            } catch let refusal as FeedRefusal {
-                throw refusal.problem(of: feed)
+                try FeedGate.check(feed, after: after)
+            } catch {
+                throw error.problem(of: feed)
             }
             guard let events = SubscriptionEvents(of: feed, after: after, service: service) else { throw Self.manyStreams }
             return EventSource(whileAdmitted: { await exchange.isStillAdmitted(by: admit, .dataRead) }) {

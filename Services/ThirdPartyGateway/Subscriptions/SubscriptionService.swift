@@ -47,9 +47,10 @@ struct SubscriptionService: Sendable {
             try gate.check(feed)
             guard let person = feed.person, let key = try keys.key(of: person) else {
                 guard feed.newest == nil, feed.person != nil else { throw FeedRefusal.over(feed.ending) }
+                try FeedGate.check(feed, after: after)
                 return (feed, [])
             }
-            guard after >= feed.released else { throw FeedRefusal.released(through: feed.released) }
+            try FeedGate.check(feed, after: after)
             return (feed, try items.items(db, of: feed, after: after, limit: limit, key: key))
         }
     }

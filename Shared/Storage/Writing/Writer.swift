@@ -14,12 +14,13 @@ final class Writer: Sendable {
     private let pool: DatabasePool
     private let fatal: FatalFault
     private let scope: WriteScope
-    let room = DiskRoom()
+    let room: DiskRoom
     private let ended = DispatchSemaphore(value: 0)
 
-    init(pool: DatabasePool, settings: StoreSettings, metrics: StoreMetrics, fatal: FatalFault) {
+    init(pool: DatabasePool, settings: StoreSettings, metrics: StoreMetrics, room: DiskRoom, fatal: FatalFault) {
         self.pool = pool
         self.metrics = metrics
+        self.room = room
         self.fatal = fatal
         queue = WriteQueue(settings: settings)
         scope = pool.writeWithoutTransaction { WriteScope.open(for: $0) }

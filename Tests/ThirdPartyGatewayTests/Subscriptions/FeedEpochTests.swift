@@ -85,6 +85,18 @@ struct FeedEpochTests {
         }
     }
 
+    @Test("after a restore no number that was given before is above the head, so that none is refused")
+    func lostNumbersHold() async throws {
+        try await Self.restored { harness, feed, _, _, seen in
+            let now = try await harness.feed(feed.request)
+            let last = try #require(seen.last?.number)
+            #expect(last > 5 && now.head > last, "the copy knew of five")
+            #expect(try await harness.items(feed, after: last).map(\.number) == [now.head])
+            #expect(try await harness.items(feed, after: now.head).isEmpty)
+            await #expect(throws: FeedRefusal.ahead(head: now.head)) { try await harness.items(feed, after: now.head + 1) }
+        }
+    }
+
     @Test("SHR-14: after a restore webhooks carry what stands and was not queued, the notice and what is new, in bounded messages that end")
     func webhooks() async throws {
         try await Self.restored { harness, feed, receiver, endpoint, _ in

@@ -96,6 +96,30 @@ struct SubscriptionStories {
         }
     }
 
+    @Test("a number above the head, as a damaged memory has, was answered 200 and empty for ever: it is refused, and the head itself is not")
+    func numberAhead() async throws {
+        try await SubscriptionStage.run { stage in
+            let organisation = OrganisationID.random()
+            let (scope, person) = try await stage.subscribe(organisation)
+            let path = "/subscriptions/\(scope.request)"
+            let early = try await stage.request("GET", path + "/items?after=1", as: organisation)
+            #expect(early.status == 400 && early.problem == "cursor-ahead", "before the first item")
+            try await stage.upload(scope, person, [60])
+            try await eventually("an item is there") {
+                let page: SubscriptionStage.Page? = try? await stage.request("GET", path + "/items", as: organisation).decoded()
+                return page?.head == 1
+            }
+            for after in ["2", "99999999999999999"] {
+                let page = try await stage.request("GET", path + "/items?after=\(after)&wait=30", as: organisation)
+                #expect(page.status == 400 && page.problem == "cursor-ahead")
+                let events = try await stage.request("GET", path + "/events", as: organisation, headers: ["Last-Event-ID": after])
+                #expect(events.status == 400 && events.problem == "cursor-ahead")
+            }
+            let page: SubscriptionStage.Page = try await stage.request("GET", path + "/items?after=1", as: organisation).decoded()
+            #expect(page.items.isEmpty && page.head == 1, "who has everything waits for more")
+        }
+    }
+
     @Test("ORG-11: an event stream that is open ends soon after its token does, and a page that was waited for is refused")
     func tokenEnds() async throws {
         try await SubscriptionStage.run { stage in
