@@ -65,11 +65,11 @@ struct BusRoutes: Sendable {
 
     private func availability(_ request: ReadAvailability, _ context: RequestContext) async throws -> ReadAvailability.Reply {
         guard ReadAvailability.hours.contains(request.hours) else { throw Failure(.invalid, "hours are from 1 to 2160") }
-        let (counts, since) = try await canary.counts(hours: request.hours)
+        let (counts, uncounted, since) = try await canary.counts(hours: request.hours)
         let last = await canary.last
         return ReadAvailability.Reply(
             dispatcher: role.peer, since: since, ok: counts.ok, late: counts.late, missed: counts.missed, lastAt: last?.at,
-            last: last?.outcome.word)
+            last: last?.outcome.word, uncounted: uncounted)
     }
 
     private func list(_ request: ListEmergencies, _ context: RequestContext) async throws -> ListEmergencies.Reply {

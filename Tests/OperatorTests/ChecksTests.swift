@@ -71,6 +71,21 @@ struct ChecksTests {
         #expect(Checks.texts(to: [], canBeSent: false).isEmpty)
     }
 
+    @Test("NFR-05: doctor said 100 % in time while test emergencies did not get through, or could not be stored")
+    func availability() {
+        func reply(ok: Int = 200_000, late: Int = 0, missed: Int = 0, last: String = "ok", uncounted: Int? = 0) -> ReadAvailability.Reply {
+            ReadAvailability.Reply(
+                dispatcher: .sosDispatcher, since: .now, ok: ok, late: late, missed: missed, lastAt: .now, last: last, uncounted: uncounted)
+        }
+        #expect(Checks.availability(reply(), lately: reply()).level == .ok)
+        #expect(Checks.availability(reply(uncounted: nil)).level == .ok, "a dispatcher of an earlier release")
+        #expect(Checks.availability(reply(missed: 2, last: "missed")).level == .failure)
+        let unstored = Checks.availability(reply(missed: 2, uncounted: 2))
+        #expect(unstored.level == .failure && unstored.detail.contains("2 of them could not be stored"))
+        #expect(Checks.availability(reply(missed: 1), lately: reply(ok: 700, missed: 1)).level == .warning)
+        #expect(Checks.availability(reply(missed: 1), lately: reply(ok: 700)).level == .ok, "long ago, and within what is promised")
+    }
+
     @Test("a mistyped setting is found, and the right one is guessed")
     func strangers() {
         let known: Set<String> = ["TRACKME_SOS_DISPATCH_AT_S", "TRACKME_HTTP_PORT"]

@@ -79,6 +79,24 @@ struct SupervisorMachineTests {
         #expect(machine.exited("sos-dispatcher", .exited(0), at: .seconds(1)) == [.finished(.ok)])
     }
 
+    @Test("a suite that starts on a full disk, where nothing is ready, is not ended by whoever waits for its start")
+    func startsUnready() {
+        var machine = started(["ingest", "sos-dispatcher"])
+        for name in ["ingest", "sos-dispatcher"] {
+            #expect(machine.received(name, hasStarted: true, at: .milliseconds(10)) == [])
+            #expect(machine.answered(name, isReady: false, at: .milliseconds(20)) == [])
+        }
+        var reports: [SupervisorAction] = []
+        for tick in 1...700 {
+            let now = Duration.milliseconds(tick * 100)
+            for name in ["ingest", "sos-dispatcher"] { _ = machine.received(name, at: now) }
+            reports += machine.timePassed(to: now)
+        }
+        #expect(reports == [.report(.unready(["ingest", "sos-dispatcher"]))])
+        #expect(machine.answered("ingest", at: .seconds(70)) == [])
+        #expect(machine.answered("sos-dispatcher", at: .seconds(70)) == [.report(.everythingIsReady)])
+    }
+
     @Test(
         "a part that refuses is tried again after 1, 2, 4 … 30 s, is named again only where the reason is another, and starts once it is mended"
     )

@@ -52,7 +52,8 @@ enum AvailabilityText {
         let total = reply.ok + reply.late + reply.missed
         guard total > 0, let since = reply.since else { return "\(name)  no test emergency yet" }
         let counts = "\(reply.ok) of \(total) in time, \(reply.late) late, \(reply.missed) missed"
-        return "\(name)  \(percent(reply.ok, of: total)) %  \(counts), since \(since.rfc3339), last: \(reply.last ?? "none")"
+        let uncounted = reply.uncounted.flatMap { $0 > 0 ? ", \($0) not stored: its disk is full or fails" : nil } ?? ""
+        return "\(name)  \(percent(reply.ok, of: total)) %  \(counts), since \(since.rfc3339), last: \(reply.last ?? "none")\(uncounted)"
     }
 
     /// Three places, rounded down: 99.99 is not 100.

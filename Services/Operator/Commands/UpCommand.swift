@@ -96,7 +96,7 @@ struct Up: AsyncParsableCommand {
                 if let state = refusals.received(notice) { heartbeat?.describe(state) }
                 switch notice {
                 // To systemd the suite has started when what can run runs: it would end one that never reports it.
-                case .everythingIsReady, .readyWithout: heartbeat?.started()
+                case .everythingIsReady, .readyWithout, .unready: heartbeat?.started()
                 default: break
                 }
                 screen.notice(notice)

@@ -121,13 +121,23 @@ enum Checks {
     }
 
     /// NFR-05: 99.99 % of the test emergencies of 30 days, in time.
-    static func availability(_ reply: ReadAvailability.Reply) -> Finding {
+    /// - Parameter lately: of the running hour and the one before; nil where it was not told.
+    static func availability(_ reply: ReadAvailability.Reply, lately: ReadAvailability.Reply? = nil) -> Finding {
         let subject = "calls of \(reply.dispatcher)"
         let total = reply.ok + reply.late + reply.missed
         guard total > 0 else { return .ok(subject, "no test emergency yet") }
         let detail = "\(AvailabilityText.percent(reply.ok, of: total)) % of \(total) test emergencies in time"
         if reply.last == "missed" {
             return .failure(subject, "\(detail); the last did not get through", mend: "its log names what is missing: ingest, disk, bus")
+        }
+        if let uncounted = reply.uncounted, uncounted > 0 {
+            return .failure(
+                subject, "\(detail); \(uncounted) of them could not be stored", mend: "its disk is full or fails: make room, see its log")
+        }
+        if let lately, lately.late + lately.missed > 0 {
+            return .warning(
+                subject, "\(detail); within two hours \(lately.missed) did not get through and \(lately.late) were late",
+                mend: "its log says when; what it was down for counts as missed")
         }
         guard (total - reply.ok) * 10_000 > total else { return .ok(subject, detail) }
         return .warning(

@@ -52,16 +52,18 @@ struct Examination: Sendable {
     /// Of the dispatchers that run; nothing where none does.
     private func availability() async -> [Finding] {
         guard FileManager.default.fileExists(atPath: layout.keysFolder.path) else { return [] }
-        let replies = try? await SuiteConnection.with(layout) { connection in
-            var replies: [ReadAvailability.Reply] = []
-            for peer in [Peer.sosDispatcher, .sosDeputy] {
-                if let reply = try? await connection.ask(ReadAvailability(hours: 24 * 30), at: peer, deadline: .milliseconds(300)) {
-                    replies.append(reply)
-                }
+        let findings = try? await SuiteConnection.with(layout) { connection in
+            @Sendable func read(_ hours: Int64, _ peer: Peer) async -> ReadAvailability.Reply? {
+                try? await connection.ask(ReadAvailability(hours: hours), at: peer, deadline: .milliseconds(300))
             }
-            return replies
+            var findings: [Finding] = []
+            for peer in [Peer.sosDispatcher, .sosDeputy] {
+                guard let month = await read(24 * 30, peer) else { continue }
+                findings.append(Checks.availability(month, lately: await read(2, peer)))
+            }
+            return findings
         }
-        return (replies ?? []).map(Checks.availability)
+        return findings ?? []
     }
 
     // MARK: Programs and settings

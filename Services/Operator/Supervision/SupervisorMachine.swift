@@ -18,6 +18,8 @@ enum SupervisorNotice: Hashable, Sendable {
     case everythingIsReady
     /// What can run runs, without these; reported once, where not everything was ready before.
     case readyWithout([String])
+    /// Everything has started and runs, and these have not been ready since, with a full disk for instance; reported once, as the other.
+    case unready([String])
     case restarting(String, status: ChildStatus)
     case readyAgain(String)
     /// It exits again and again; it is still started each second.
@@ -59,6 +61,9 @@ struct SupervisorMachine: Sendable {
         /// Longest time between the starts of a part that refuses, so that a mend is taken up by itself; the first is `loopPause`, and each
         /// is twice the one before, since what stood in the way may also pass.
         var refusalPause = Duration.seconds(30)
+        /// Since the start of the youngest part, until it is reported that what has started is not ready: whoever waits for the suite's
+        /// start would end it.
+        var unreadyBound = Duration.seconds(60)
         /// For a part to exit after it was asked to; longer than a service's own drain.
         var stopBound = Duration.seconds(10)
         /// A part that was ready and answers no probe for so long hangs and is replaced; so is a door that does not come back to answer one.
@@ -278,7 +283,17 @@ struct SupervisorMachine: Sendable {
             default: break
             }
         }
-        return actions
+        return actions + unreadiness(at: now)
+    }
+
+    private mutating func unreadiness(at now: Duration) -> [SupervisorAction] {
+        guard !isStopping, !reportedReady, !reportedMissing,
+            parts.allSatisfy({ $0.state == .running && $0.hasStarted && now - $0.startedAt >= limits.unreadyBound })
+        else { return [] }
+        let unready = parts.filter { !$0.isReady }.map(\.name)
+        guard !unready.isEmpty else { return [] }
+        reportedMissing = true
+        return [.report(.unready(unready))]
     }
 
     private func isSilent(_ part: Part, at now: Duration) -> Bool {

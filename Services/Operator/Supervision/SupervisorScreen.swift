@@ -38,6 +38,8 @@ struct SupervisorScreen: Sendable {
         switch notice {
         case .everythingIsReady: ["", "TrackMe is ready."] + addresses
         case .readyWithout(let names): ["", "TrackMe runs WITHOUT \(names.joined(separator: ", ")); why is said above."] + addresses
+        case .unready(let names):
+            ["", "TrackMe runs, NOT READY: \(names.joined(separator: ", ")); `/health/ready` of each says what is missing."] + addresses
         case .restarting(let name, let status): ["\(name) ended (\(status)); started again"]
         case .readyAgain(let name): ["\(name) is ready again"]
         case .crashLoop(let name, let status):

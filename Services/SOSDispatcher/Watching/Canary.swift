@@ -28,6 +28,11 @@ actor Canary {
     /// Where this process listens, once it does.
     private let probe: @Sendable () async -> Integrator
     private var known: CanaryStore.Known?
+    /// What came of those that the store could not take, by hour: counted with what it has, until it takes them. Where the process ends
+    /// before, they count as missed at the next start.
+    private var uncounted: [Int64: CanaryCounts] = [:]
+    /// What was due before is counted as missed by the store's own time of the last one.
+    private let begunAt: Timestamp
     private var missedInARow = 0
     private var flight = 0
     private(set) var last: (at: Timestamp, outcome: CanaryOutcome)?
@@ -40,6 +45,7 @@ actor Canary {
         (self.supervision, self.dispatcher, self.pair, self.keys, self.store) = (supervision, dispatcher, pair, keys, store)
         (self.ingest, self.metrics, self.logger, self.probe) = (ingest, metrics, logger, probe)
         budget = dispatchAt + pair.lead
+        begunAt = .now
     }
 
     /// Runs until it is cancelled.
@@ -52,17 +58,20 @@ actor Canary {
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
-                logger.warning("a test emergency could not be counted", metadata: ["reason": "\(error.logReason)"])
+                logger.warning("a test emergency could not be counted on disk", metadata: ["reason": "\(error.logReason)"])
             }
             next = max(next + CanaryPlan.period, clock.now)
             try await Task.sleep(until: next, clock: clock)
         }
     }
 
-    /// What came of it in the last hours.
-    func counts(hours: Int64) async throws -> (counts: CanaryCounts, since: Timestamp?) {
+    /// What came of it in the last hours, and how many of that are not stored.
+    func counts(hours: Int64) async throws -> (counts: CanaryCounts, uncounted: Int, since: Timestamp?) {
         let first = CanaryPlan.hour(of: .now) - hours + 1
-        return (try await store.read { [table] db in try table.counts(db, since: first) }, known?.since)
+        let waiting = uncounted.filter { $0.key >= first }.values
+        var counts = try await store.read { [table] db in try table.counts(db, since: first) }
+        for each in waiting { counts.add(each) }
+        return (counts, waiting.map(\.total).reduce(0, +), known?.since)
     }
 
     /// Missed as well where it cannot be known who flies or who answers: nobody else is called in that one's place.
@@ -87,7 +96,7 @@ actor Canary {
         let now = Timestamp.now
         let stored = try await store.read { [table] db in try table.load(db) }
         if let stored {
-            let missed = CanaryPlan.missed(from: stored.lastAt, to: now).mapValues { CanaryCounts(missed: $0) }
+            let missed = CanaryPlan.missed(from: stored.lastAt, to: begunAt).mapValues { CanaryCounts(missed: $0) }
             try await store.write { [table] db in try table.count(db, missed, at: now) }
         }
         if stored?.person != person {
@@ -141,9 +150,10 @@ actor Canary {
 
     private func count(_ outcome: CanaryOutcome) async throws {
         let now = Timestamp.now
-        var counts = CanaryCounts()
-        counts.note(outcome)
+        last = (now, outcome)
         let hour = CanaryPlan.hour(of: now)
+        var counts = uncounted.filter { $0.key >= hour - CanaryPlan.keptHours }
+        counts[hour, default: CanaryCounts()].note(outcome)
         metrics.flown(outcome)
         missedInARow = outcome == .missed ? missedInARow + 1 : 0
         switch outcome {
@@ -157,8 +167,13 @@ actor Canary {
         case .missed:
             logger.error("a test emergency did not get through")
         }
-        try await store.write { [table, counts] db in try table.count(db, [hour: counts], at: now) }
-        last = (now, outcome)
+        do {
+            try await store.write { [table, counts] db in try table.count(db, counts, at: now) }
+            uncounted = [:]
+        } catch {
+            uncounted = counts
+            throw error
+        }
         let month = try await self.counts(hours: 24 * 30).counts
         if let availability = month.availability { metrics.available(availability) }
     }

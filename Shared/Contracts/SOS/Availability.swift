@@ -31,10 +31,14 @@ package struct ReadAvailability: BusRequest {
         package var lastAt: Timestamp?
         /// `ok`, `late` or `missed`.
         package var last: String?
+        /// How many of them all are in the dispatcher's memory alone, since its store does not take them; nil from earlier releases.
+        package var uncounted: Int?
 
-        package init(dispatcher: Peer, since: Timestamp?, ok: Int, late: Int, missed: Int, lastAt: Timestamp?, last: String?) {
+        package init(
+            dispatcher: Peer, since: Timestamp?, ok: Int, late: Int, missed: Int, lastAt: Timestamp?, last: String?, uncounted: Int? = nil
+        ) {
             (self.dispatcher, self.since, self.ok, self.late, self.missed) = (dispatcher, since, ok, late, missed)
-            (self.lastAt, self.last) = (lastAt, last)
+            (self.lastAt, self.last, self.uncounted) = (lastAt, last, uncounted)
         }
     }
 }

@@ -67,6 +67,36 @@ struct WatchStories {
         }
     }
 
+    @Test(
+        "NFR-05: test emergencies that a full disk did not take were missing from the figure: they count, and are stored when there is room"
+    )
+    func uncounted() async throws {
+        try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
+            let dispatcher = try await stage.start(["TRACKME_SOS_CANARY": "true", "TRACKME_SOS_DISPATCH_AT_S": "3"])
+            let store = dispatcher.parts.store.store
+            @Sendable func total(_ reply: ReadAvailability.Reply) -> Int { reply.ok + reply.late + reply.missed }
+            let before = try await eventually("one is counted", within: .seconds(60)) {
+                let reply = try await stage.question(ReadAvailability(hours: 24))
+                return total(reply) > 0 && reply.uncounted == 0 ? reply : nil
+            }
+            try await store.write { db in
+                try db.execute(
+                    sql: "CREATE TRIGGER no_room BEFORE INSERT ON canary_hours BEGIN SELECT RAISE(ABORT, 'no room'); END")
+            }
+            let refused = try await eventually("one could not be stored", within: .seconds(60)) {
+                let reply = try await stage.question(ReadAvailability(hours: 24))
+                return reply.uncounted ?? 0 > 0 ? reply : nil
+            }
+            #expect(total(refused) > total(before) && refused.lastAt != nil)
+            try await store.write { db in try db.execute(sql: "DROP TRIGGER no_room") }
+            try await eventually("all are stored", within: .seconds(60)) {
+                let reply = try await stage.question(ReadAvailability(hours: 24))
+                let stored = try await store.read { db in try CanaryStore().counts(db, since: 0).total }
+                return reply.uncounted == 0 && total(reply) > total(refused) && stored >= total(reply)
+            }
+        }
+    }
+
     @Test("A sign of life goes to whoever watches from outside, signed, and says whether ingest is heard")
     func heartbeat() async throws {
         let received = Mutex<[(WebhookSignature, [UInt8])]>([])
