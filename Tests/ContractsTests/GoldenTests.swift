@@ -18,6 +18,8 @@ struct GoldenTests {
         _ = try Golden.roundTrip(ReplyEnvelope<SnapshotStream.Reply>.self, "snapshot-stream.reply.v1.json")
         _ = try Golden.roundTrip(RequestEnvelope<ConfirmPositions>.self, "confirm-positions.v1.json")
         _ = try Golden.roundTrip(RequestEnvelope<ForgetConsumer>.self, "forget-consumer.v1.json")
+        _ = try Golden.roundTrip(RequestEnvelope<ForgetConsumer>.self, "forget-consumer-running.v1.json")
+        _ = try Golden.roundTrip(ReplyEnvelope<ForgetConsumer.Reply>.self, "forget-consumer.reply.v1.json")
         _ = try Golden.roundTrip(RequestEnvelope<ListJobs>.self, "list-jobs.v1.json")
         let jobs = try Golden.roundTrip(ReplyEnvelope<ListJobs.Reply>.self, "list-jobs.reply.v1.json")
         #expect(jobs.ok?.kinds.map(\.oldest) == [Timestamp(milliseconds: 1_768_003_860_123), nil])

@@ -115,6 +115,44 @@ struct StreamsTests {
         }
     }
 
+    @Test(
+        "a mistyped consumer was forgotten with success, and a running one without a word: the one is unknown, the other needs a word",
+        arguments: StreamUnderTest.all)
+    func forgettingConsumers(streams: StreamUnderTest) async throws {
+        try await withTemporaryFolder { folder in
+            for peer in Peer.suite { _ = try KeyFiles(folder: folder.appendingPathComponent("k")).busKeys(of: peer) }
+            let said = try streams.runtime(.ingest, folder, nil)
+            let (heard, tool) = (try streams.runtime(.sosDispatcher, folder, nil), try streams.runtime(.trackme, folder, nil))
+            let store = try said.openStore(applicationID: 1, migrations: StreamsTests.migrations)
+            let epoch = try await store.read { try StreamLog().epoch($0) }
+            let gone = Peer("gone")
+            let position = StreamPosition(stream: StreamFamily.devices.streams[0], epoch: epoch, next: 1)
+            try await store.write { try Confirmations().save($0, of: gone, [position]) }
+            var methods = Methods(memory: try said.answers(in: store))
+            StreamSource(families: [.devices], store: store, render: { _, row in row.body }).register(in: &methods)
+            try await said.answer(methods)
+            let (confirming, operating) = (try await heard.client(of: .ingest), try await tool.client(of: .ingest))
+            @Sendable func forget(_ consumer: Peer, evenRunning: Bool? = nil) async throws -> Bool? {
+                try await operating.forget(ForgetConsumer(consumer: consumer, evenRunning: evenRunning), deadline: .seconds(5)).wasForgotten
+            }
+
+            let unknown = await failure { _ = try await forget(Peer("sos-dispacher")) }
+            #expect(unknown?.code == .notFound && unknown?.reason.contains("gone, sos-deputy, sos-dispatcher") == true)
+            #expect(try await forget(.sosDeputy) == false, "it never was here, and the log no longer waits for it")
+            #expect(try await forget(gone) == false)
+            #expect(try await forget(gone) == true, "once more is no fault")
+
+            try await confirming.confirm(ConfirmPositions(positions: [position]), deadline: .seconds(5))
+            let running = await failure { _ = try await forget(.sosDispatcher) }
+            #expect(running?.code == .conflict)
+            #expect(try await store.read { try Confirmations().positions($0, of: .sosDispatcher) } == [position])
+            #expect(try await forget(.sosDispatcher, evenRunning: true) == false)
+            #expect(try await store.read { try Confirmations().isForgotten($0, .sosDispatcher) })
+            for runtime in [tool, heard, said] { await runtime.bus.shutdown() }
+            await store.close()
+        }
+    }
+
     @Test("a repeated question id gets its first answer from the store, which does not show it in the clear")
     func storedAnswers() async throws {
         try await withTemporaryFolder { folder in

@@ -74,10 +74,10 @@ actor SuiteConnection {
     }
 
     /// Lets the log of `publisher` forget a consumer.
-    func forget(_ consumer: Peer, at publisher: Peer) async throws(OperatorError) {
+    func forget(_ request: ForgetConsumer, at publisher: Peer) async throws(OperatorError) -> ForgetConsumer.Reply {
         let client = try await client(of: publisher)
         do {
-            try await client.forget(ForgetConsumer(consumer: consumer))
+            return try await client.forget(request)
         } catch {
             throw SuiteConnection.explained(error, publisher)
         }

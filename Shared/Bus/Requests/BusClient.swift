@@ -48,11 +48,13 @@ package struct BusClient: Sendable {
         let _: Nothing = try await ask(ConfirmPositions.method, positions, trace: "", deadline: deadline, attempts: attempts)
     }
 
-    /// Lets the publisher's log no longer wait for a consumer that is gone for good.
+    /// Lets the publisher's log no longer wait for a consumer that is gone for good. `notFound` names those that are known, `conflict` says
+    /// that it runs.
+    @discardableResult
     package func forget(
         _ consumer: ForgetConsumer, deadline: Duration = .milliseconds(250), attempts: Int = 3
-    ) async throws(Failure) {
-        let _: Nothing = try await ask(ForgetConsumer.method, consumer, trace: "", deadline: deadline, attempts: attempts)
+    ) async throws(Failure) -> ForgetConsumer.Reply {
+        try await ask(ForgetConsumer.method, consumer, trace: "", deadline: deadline, attempts: attempts)
     }
 
     private func ask<Reply: Decodable>(

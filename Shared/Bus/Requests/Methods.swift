@@ -96,10 +96,11 @@ package struct Methods: Sendable {
     }
 
     /// Only for peers that the allow-list grants `forget-consumer`.
-    package mutating func onForget(_ handler: @escaping @Sendable (ForgetConsumer, RequestContext) async throws -> Void) {
+    package mutating func onForget(
+        _ handler: @escaping @Sendable (ForgetConsumer, RequestContext) async throws -> ForgetConsumer.Reply
+    ) {
         on(method: ForgetConsumer.method) { body, context in
-            try await handler(try Methods.decode(ForgetConsumer.self, body), context)
-            return try Methods.encode(Nothing())
+            try Methods.encode(try await handler(try Methods.decode(ForgetConsumer.self, body), context))
         }
     }
 

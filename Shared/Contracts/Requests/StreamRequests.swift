@@ -90,8 +90,19 @@ package struct ForgetConsumer: Codable, Sendable {
 
     /// Counts again as soon as it confirms something.
     package var consumer: Peer
+    /// Also where it confirmed or asked something a moment ago; refused as a conflict unless told.
+    package var evenRunning: Bool?
 
-    package init(consumer: Peer) {
-        self.consumer = consumer
+    package init(consumer: Peer, evenRunning: Bool? = nil) {
+        (self.consumer, self.evenRunning) = (consumer, evenRunning)
+    }
+
+    package struct Reply: Codable, Sendable {
+        /// Whether it had been forgotten before and has confirmed nothing since; nil from earlier releases.
+        package var wasForgotten: Bool?
+
+        package init(wasForgotten: Bool?) {
+            self.wasForgotten = wasForgotten
+        }
     }
 }

@@ -4,12 +4,15 @@ package import Bus
 package import Contracts
 package import GRDB
 package import Storage
+import Synchronization
 
 /// Answers ReplayStream, SnapshotStream and ConfirmPositions for the streams of one store, and lets their log forget.
 package struct StreamSource: Sendable {
     /// A page is cut at whichever comes first.
     static let factsPerPage = 1000
     static let bytesPerPage = 900_000
+    /// A consumer that confirmed or asked something within this time runs: it confirms each `BusLimits.confirmEvery`.
+    static let runningBound = BusLimits.confirmEvery * 3
 
     package let families: [StreamFamily]
     private let store: Store
@@ -20,6 +23,21 @@ package struct StreamSource: Sendable {
     private let snapshot: @Sendable (SnapshotStream) async throws -> SnapshotStream.Reply
     /// How far each stream was when this process began: nothing behind that can have been said before a restore.
     private let begun: [String: Int64]
+    private let lastQuestions = LastQuestions()
+
+    /// When each consumer confirmed or asked something last, in the life of this process. As many as are let in.
+    private final class LastQuestions: Sendable {
+        private let times = Mutex<[Peer: ContinuousClock.Instant]>([:])
+
+        func note(_ consumer: Peer) {
+            times.withLock { $0[consumer] = .now }
+        }
+
+        /// How long ago; nil where it never did.
+        func age(of consumer: Peer) -> Duration? {
+            times.withLock { $0[consumer] }.map { .now - $0 }
+        }
+    }
 
     /// Call before anything is said.
     /// - Parameters:
@@ -43,16 +61,36 @@ package struct StreamSource: Sendable {
 
     /// Adds the answers to the service's own.
     package func register(in methods: inout Methods) {
-        methods.onReplay { request, context in try await replay(request, for: context.peer) }
-        methods.onSnapshot { request, _ in try await snapshot(request) }
+        methods.onReplay { request, context in
+            lastQuestions.note(context.peer)
+            return try await replay(request, for: context.peer)
+        }
+        methods.onSnapshot { request, context in
+            lastQuestions.note(context.peer)
+            return try await snapshot(request)
+        }
         methods.onConfirm { request, context in
+            lastQuestions.note(context.peer)
             try await store.write { try Confirmations().save($0, of: context.peer, request.positions) }
         }
-        methods.onForget { request, _ in
-            try await store.write { db in
-                try Confirmations().forget(db, request.consumer)
-                try forgetting(db, request.consumer)
+        methods.onForget { request, _ in try await forget(request.consumer, evenRunning: request.evenRunning ?? false) }
+    }
+
+    /// A service of the suite that never was here is forgotten too: the log would wait for it.
+    private func forget(_ consumer: Peer, evenRunning: Bool) async throws -> ForgetConsumer.Reply {
+        if !evenRunning, let age = lastQuestions.age(of: consumer), age < Self.runningBound {
+            throw Failure(.conflict, "\(consumer) runs, it was here \(age.components.seconds) s ago: stop it first, or say --even-running")
+        }
+        return try await store.write { [families, forgetting] db in
+            let wasForgotten = try Confirmations().isForgotten(db, consumer)
+            let expected = families.reduce(into: Set<Peer>()) { $0.formUnion($1.consumers) }.subtracting([.trackme])
+            let known = expected.union(try Confirmations().consumers(db))
+            guard wasForgotten || known.contains(consumer) else {
+                throw Failure(.notFound, "no such consumer is known, only \(known.map(\.name).sorted().joined(separator: ", "))")
             }
+            try Confirmations().forget(db, consumer)
+            try forgetting(db, consumer)
+            return ForgetConsumer.Reply(wasForgotten: wasForgotten)
         }
     }
 

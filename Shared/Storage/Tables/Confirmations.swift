@@ -71,6 +71,11 @@ package struct Confirmations: Sendable {
         ).map { StreamPosition(stream: $0[0], epoch: $0[1], next: $0[2]) }
     }
 
+    /// Everybody who has confirmed something and was not forgotten since.
+    package func consumers(_ db: Database) throws -> [Peer] {
+        try String.fetchAll(db, sql: "SELECT DISTINCT consumer FROM stream_confirmations ORDER BY consumer").map { Peer($0) }
+    }
+
     /// The log no longer waits for this consumer, until it confirms something again.
     package func forget(_ db: Database, _ consumer: Peer) throws {
         try db.execute(sql: "DELETE FROM stream_confirmations WHERE consumer = ?", arguments: [consumer.name])
