@@ -20,10 +20,10 @@ final class DiskRoom: Sendable {
         self.free = free
     }
 
-    /// What the file system that holds `path` has left for this user.
+    /// What the file system that holds `path` has left for this user; nil from one that does not tell its size, as one without a limit.
     static func free(beside path: String) -> Int64? {
         var information = statvfs()
-        guard statvfs(path, &information) == 0 else { return nil }
+        guard statvfs(path, &information) == 0, information.f_blocks > 0 else { return nil }
         let (bytes, isTooMany) = UInt64(information.f_bavail).multipliedReportingOverflow(by: UInt64(information.f_frsize))
         return isTooMany ? .max : Int64(clamping: bytes)
     }
