@@ -19,7 +19,7 @@ actor Dispatcher: Service {
         var begun: [DispatchWay: (message: MessageID, at: Timestamp)] = [:]
         /// Ways on which the latest attempt failed hard, and the message that it was about: the others do not wait for them.
         var failed: [DispatchWay: MessageID] = [:]
-        /// Attempts that wait for their answers, by a number of their own.
+        /// Attempts that wait for their answers, by a number of their own; also about messages that have ended, whose answers still count.
         var attempts: [Int: (message: MessageID, way: DispatchWay, task: Task<Void, Never>)] = [:]
     }
 
@@ -158,9 +158,12 @@ actor Dispatcher: Service {
         works.values.contains { $0.person == person && !$0.isIdle && ($0.file.isOver || !$0.file.isSettled) }
     }
 
-    /// Nothing more is sent about the person.
+    /// Nothing more is sent about the person, or heard.
     func stopAll(of person: PersonID) {
-        for (emergency, work) in works where work.person == person { stop(emergency) }
+        for (emergency, work) in works where work.person == person {
+            stop(emergency)
+            abandonAttempts(in: emergency)
+        }
     }
 
     /// What was said of the person is not known here any more.
@@ -192,7 +195,7 @@ actor Dispatcher: Service {
                 if was == nil, message.id.isRelease || message.id.isRepetition, let person = works[emergency]?.person {
                     batch.messages[message.id] = (person, message)
                 }
-                if message.end != nil, was?.end == nil { abandonAttempts(of: message.id, integrator) }
+                if message.end != nil, was?.end == nil { abandonTexts(of: message.id, integrator) }
             }
             guard known?.current?.id != outbox.current?.id else { continue }
             for rest in works[emergency]?.lines[integrator]?.rests.values.map(\.self) ?? [] { rest.cancel() }
@@ -210,9 +213,16 @@ actor Dispatcher: Service {
 
     func purpose(of work: Work) -> CallPurpose { CallPurpose(of: work.person, drill: work.drill, names.synthetic) }
 
-    private func abandonAttempts(of message: MessageID, _ integrator: String) {
-        let attempts = works[message.emergency]?.lines[integrator]?.attempts.values.filter { $0.message == message } ?? []
-        for attempt in attempts { attempt.task.cancel() }
+    /// A text that is not handed over yet tells nobody anything any more. Attempts at addresses wait on: their answers count (SOS-39).
+    private func abandonTexts(of message: MessageID, _ integrator: String) {
+        let attempts = works[message.emergency]?.lines[integrator]?.attempts.values.map(\.self) ?? []
+        for attempt in attempts where attempt.message == message && attempt.way == .text { attempt.task.cancel() }
+    }
+
+    /// Nobody's answer is waited for any more.
+    private func abandonAttempts(in emergency: EmergencyID) {
+        let attempts = works[emergency]?.lines.values.flatMap { $0.attempts.values.map(\.task) } ?? []
+        for attempt in attempts { attempt.cancel() }
     }
 
     // MARK: Delivery workers
@@ -235,14 +245,26 @@ actor Dispatcher: Service {
             if await isSettledElsewhere(message, integrator, work) { continue }
             let allowed = isReal(work) ? pair.mayAttempt(message, to: id) : message.createdAt
             let wait = max(due(way, message, work.lines[id]), allowed) - clock.now
-            let waiting = work.lines[id]?.attempts.values.count { $0.way == way } ?? 0
-            if wait <= .zero, waiting < (way == .text ? 1 : DispatchOutbox.attemptsAtOnce) {
+            if wait <= .zero, makesRoom(for: message.id, id, way) {
                 begin(message, integrator, way)
             } else {
                 await rest(emergency, id, way, wait > .zero ? wait : retry)
             }
         }
         works[emergency]?.lines[id]?.workers[way] = nil
+    }
+
+    /// Whether one more attempt may wait for its answer. The first one of a message takes the place of the oldest, which is about a message
+    /// that has ended: news is not delayed.
+    private func makesRoom(for message: MessageID, _ id: String, _ way: DispatchWay) -> Bool {
+        let waiting = works[message.emergency]?.lines[id]?.attempts.filter { $0.value.way == way } ?? [:]
+        guard waiting.count >= (way == .text ? 1 : DispatchOutbox.attemptsAtOnce) else { return true }
+        guard !waiting.values.contains(where: { $0.message == message }), let oldest = waiting.min(by: { $0.key < $1.key }) else {
+            return false
+        }
+        oldest.value.task.cancel()
+        works[message.emergency]?.lines[id]?.attempts[oldest.key] = nil
+        return true
     }
 
     private func due(_ way: DispatchWay, _ message: OutboxMessage, _ line: Line?) -> Timestamp {
@@ -278,9 +300,11 @@ actor Dispatcher: Service {
             ? await texts.send(message, number: text, to: integrator, about: isDrill ? nil : works[emergency]?.person)
             : await integrator.deliver(message, earlier: works[emergency]?.file.earlier(than: message.id) ?? [], by: way)
         works[emergency]?.lines[integrator.id]?.attempts[number] = nil
-        // Called off, because another attempt's answer counts or another message has taken its place.
         guard !Task.isCancelled else { return }
-        heed(delivery, of: message.id, by: way, to: integrator)
+        // Of a message that has ended meanwhile only words count: whether it arrived is of no interest any more.
+        let hasEnded = works[emergency]?.file.lines[integrator.id]?.message(message.id)?.end != nil
+        guard delivery.isWord || !hasEnded else { return }
+        if !hasEnded { heed(delivery, of: message.id, by: way, to: integrator) }
         if case .texted = delivery { change(emergency) { file, _ in file.texted(message.id, by: integrator.id, text + 1) } }
         if integrator.id != Integrator.probeID {
             if !isDrill { metrics.attempted(delivery.outcome) }

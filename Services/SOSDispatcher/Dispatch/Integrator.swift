@@ -31,6 +31,14 @@ enum Delivery: Hashable, Sendable {
         }
     }
 
+    /// Whether the integrator said something about the message, whether it is believed or not.
+    var isWord: Bool {
+        switch self {
+        case .answered, .ignored: true
+        case .delivered, .texted, .failed, .unanswered: false
+        }
+    }
+
     /// Whether other ways need not wait for this one (SOS-39).
     var isHardFailure: Bool {
         switch self {

@@ -177,13 +177,14 @@ struct DispatchOutbox: Hashable, Sendable {
         }
     }
 
-    /// It is not taken: the integrator's last word, also after it had taken it. Whoever has refused a call is told nothing more of it.
+    /// It is not taken: the integrator's last word, also after it had taken it. Whoever has refused the call that stands is told nothing
+    /// more of it; a late word about one that was replaced stops nothing that belongs to its successor.
     mutating func refused(_ id: MessageID, at time: Timestamp) {
         change(id) {
             $0.end = .refused
             $0.refusedAt = time
         }
-        guard message(id)?.kind == .alert else { return }
+        guard let alert = latestAlert?.id, alert == id || alert.repeats(id) else { return }
         for later in messages where later.end == nil && later.kind == .update && later.id.place > id.place {
             change(later.id) { $0.end = .stopped }
         }

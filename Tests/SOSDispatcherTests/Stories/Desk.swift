@@ -30,6 +30,8 @@ final class Desk: Sendable {
         case fails(Int)
         /// Acknowledges the first attempt only when it has seen this many.
         case slow(Int)
+        /// Answers each attempt as this says, once it says it. It is given the attempt's number, from 0.
+        case decides(@Sendable (_ attempt: Int) async throws -> Acknowledgement.Result)
     }
 
     struct Receipt: Sendable {
@@ -96,12 +98,15 @@ final class Desk: Sendable {
                 id: exchange.header(WebhookSignature.idHeader) ?? "", timestamp: exchange.header(WebhookSignature.timestampHeader) ?? "",
                 signatures: exchange.header(WebhookSignature.signatureHeader) ?? "",
                 body: Array(try await exchange.body().readableBytesView), at: exchange.receivedAt)
-            received.withLock { $0.append(receipt) }
+            let number = received.withLock { received in
+                received.append(receipt)
+                return received.count - 1
+            }
             if let isReady = holdsBack.withLock({ $0 }) { try await eventually("what its answer waits for", isTrue: isReady) }
             if case .slow(let count) = manner.withLock({ $0 }) {
                 try await eventually("\(count) attempts") { self.receipts.count >= count }
             }
-            return try answer(receipt)
+            return try await answer(receipt, number)
         }
     }
 
@@ -110,7 +115,7 @@ final class Desk: Sendable {
         holdsBack.withLock { $0 = isReady }
     }
 
-    private func answer(_ receipt: Receipt) throws -> HTTPAnswer {
+    private func answer(_ receipt: Receipt, _ number: Int) async throws -> HTTPAnswer {
         let shared = secret.withLock { $0 } ?? WebhookSecret.random()
         switch manner.withLock({ $0 }) {
         case .acknowledges(let result): return try Self.acknowledgement(receipt.id, result, signedWith: shared)
@@ -121,6 +126,9 @@ final class Desk: Sendable {
         case .writes(let fields):
             return try Self.signed(Array(#"{"ack":{"messageId":"\#(receipt.id)",\#(fields)}}"#.utf8), with: shared)
         case .slow: return try Self.acknowledgement(receipt.id, .accepted, signedWith: shared)
+        case .decides(let decide):
+            let result = try await decide(number)
+            return try Self.acknowledgement(receipt.id, result, signedWith: shared)
         case .fails(let status): return .text("no", status: status)
         }
     }

@@ -73,7 +73,7 @@ struct HardFailureStories {
         let (failing, second, control) = (Desk(first.manner), Desk(.acknowledges(.accepted)), Desk(.acknowledges(.accepted)))
         try await Stage.play(control, and: failing, second) { stage in
             let notifier = try await stage.notifier()
-            // What is on its way when somebody has spoken is given up, and the text's way is long where the notifier was never asked before.
+            // A text that is on its way when somebody has spoken is given up, and its way is long where the notifier was never asked before.
             let speaks = first == .rejects ? failing : second
             speaks.answers { !notifier.messages(.sosDispatch).isEmpty }
             let dispatcher = try await stage.start()

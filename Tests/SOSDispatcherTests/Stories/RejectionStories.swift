@@ -27,7 +27,7 @@ struct RejectionStories {
     /// How the service that has taken the call says that it does not go.
     enum Form: String, CaseIterable, Sendable {
         case post, capError, stream, text
-        /// In the answer to a later message: attempts of one that was taken are not answered any more.
+        /// In the answer to a later message; to an attempt of the same one: `LateAnswerStories`.
         case answer
     }
 
