@@ -1,4 +1,4 @@
-// What becomes of the words of emergency services, in whatever form they come: the first valid one wins, all are noted.
+// What becomes of the words of emergency services, in whatever form they come: each valid one counts, all are noted.
 
 import Contracts
 import Logging

@@ -291,10 +291,11 @@ extension SupervisionService {
         }
     }
 
-    func follow(
-        _ action: SupervisionAction, _ machine: Supervision, _ watched: inout Watched, _ person: PersonID, _ effects: inout Effects
+    /// - Parameter at: when it was decided, as people call it.
+    private func follow(
+        _ action: SupervisionAction, at: Timestamp, _ machine: Supervision, _ watched: inout Watched, _ person: PersonID,
+        _ effects: inout Effects
     ) {
-        let at = clock.wall(fromSteady: action.at)
         effects.people.insert(person)
         guard let episode = action.episode else {
             guard !isSynthetic(person) else { return }
@@ -687,12 +688,15 @@ extension SupervisionService {
     func followAll(
         _ actions: [SupervisionAction], _ machine: Supervision, _ watched: inout Watched, _ person: PersonID, _ effects: inout Effects
     ) {
+        // Read off the clocks once: what was decided together has one time, and no effect one before its cause.
+        let now = clock.now
+        let sinceSteady = clock.wall(fromSteady: now) - now
         for action in actions {
-            follow(action, machine, &watched, person, &effects)
+            follow(action, at: action.at + sinceSteady, machine, &watched, person, &effects)
             watched.subscriber.noteTold(action)
         }
         guard let located = watched.subscriber.located(machine) else { return }
-        follow(located, machine, &watched, person, &effects)
+        follow(located, at: located.at + sinceSteady, machine, &watched, person, &effects)
         watched.subscriber.noteTold(located)
     }
 

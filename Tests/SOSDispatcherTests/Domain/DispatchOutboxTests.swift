@@ -115,6 +115,19 @@ struct DispatchOutboxTests {
         #expect(outbox.current == nil)
     }
 
+    @Test("A late rejection of a call that another has replaced does not stop what is still to be said of that one")
+    func lateRejection() {
+        var outbox = DispatchOutbox()
+        outbox.add(message(0))
+        outbox.add(message(1))
+        outbox.ended(message(1).id, .acknowledged)
+        outbox.add(message(2, .update))
+        outbox.refused(message(0).id, at: SupervisionStory.at(9))
+        #expect(outbox.messages.map(\.end) == [.refused, .acknowledged, nil])
+        outbox.refused(message(1).id, at: SupervisionStory.at(10))
+        #expect(outbox.messages.map(\.end) == [.refused, .refused, .stopped])
+    }
+
     @Test("The first acknowledgement counts; one for a message that was superseded still counts")
     func acknowledgedOnce() {
         var outbox = DispatchOutbox()
