@@ -108,7 +108,8 @@ struct LateAnswerStories {
     }
 
     @Test(
-        "An acceptance at the second address was cut off and lost when the first had rejected, and two ambulances went: the next is released")
+        "An acceptance at the second address was cut off and lost when the first had rejected, and two ambulances went: the next is released"
+    )
     func acceptedAfterARejection() async throws {
         let (one, other, next) = (Desk(.silent), Desk(.silent), Desk(.silent))
         let isOver = Moment()

@@ -96,7 +96,7 @@ struct SubscriptionStories {
         }
     }
 
-    @Test("a number above the head, as a damaged memory has, was answered 200 and empty for ever: it is refused, and the head itself is not")
+    @Test("a number above the head, as a damaged memory has, was answered 200 and empty for ever: it is refused, not the head itself")
     func numberAhead() async throws {
         try await SubscriptionStage.run { stage in
             let organisation = OrganisationID.random()
