@@ -130,6 +130,8 @@ struct StreamsTests {
             try await store.write { try Confirmations().save($0, of: gone, [position]) }
             var methods = Methods(memory: try said.answers(in: store))
             StreamSource(families: [.devices], store: store, render: { _, row in row.body }).register(in: &methods)
+            // Who may hear the stream may confirm it.
+            _ = try await said.publisher(of: .devices, epoch: epoch, heads: [:])
             try await said.answer(methods)
             let (confirming, operating) = (try await heard.client(of: .ingest), try await tool.client(of: .ingest))
             @Sendable func forget(_ consumer: Peer, evenRunning: Bool? = nil) async throws -> Bool? {
