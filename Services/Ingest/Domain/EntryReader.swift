@@ -201,7 +201,10 @@ struct EntryReader {
         var before = start - 1
         while isBlank(bytes[before]) { before -= 1 }
         let isFree = before >= (sending.ranges.last?.upperBound ?? 0)
-        if isFree, bytes[before] == comma { return before..<value.upperBound }
+        if isFree, bytes[before] == comma {
+            while isBlank(bytes[before - 1]) { before -= 1 }
+            return before..<value.upperBound
+        }
         var end = value.upperBound
         while end < cursor.end, isBlank(bytes[end]) { end += 1 }
         guard end < cursor.end, bytes[end] == comma else { return start..<value.upperBound }
