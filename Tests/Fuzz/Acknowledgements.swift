@@ -4,7 +4,7 @@
 @_cdecl("fuzzAcknowledgements")
 package func fuzzAcknowledgements(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     if let read = AcknowledgementBody.read(Array(UnsafeRawBufferPointer(start: start, count: count))) {
-        precondition(read.isComplete && (read.accepts || !(read.reason ?? "").isEmpty), "an incomplete acknowledgement")
+        precondition(read.isComplete, "an incomplete acknowledgement")
     }
     return 0
 }
