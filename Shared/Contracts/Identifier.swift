@@ -130,6 +130,8 @@ package enum WebhookEndpoint: Identified { package static let prefix = "end" }
 package enum Session: Identified { package static let prefix = "ses" }
 /// A third party's request for one person's data.
 package enum DataRequest: Identified { package static let prefix = "req" }
+/// A third party's request for the data of a group.
+package enum GroupDataRequest: Identified { package static let prefix = "grp" }
 /// What a person's acceptance of a request allows.
 package enum Grant: Identified { package static let prefix = "grt" }
 /// The signed record of one decision of a person.
@@ -156,6 +158,7 @@ package typealias PaymentID = Identifier<Payment>
 package typealias WebhookEndpointID = Identifier<WebhookEndpoint>
 package typealias SessionID = Identifier<Session>
 package typealias RequestID = Identifier<DataRequest>
+package typealias GroupRequestID = Identifier<GroupDataRequest>
 package typealias GrantID = Identifier<Grant>
 package typealias ReceiptID = Identifier<Receipt>
 package typealias MessageID = Identifier<Message>

@@ -17,7 +17,7 @@ struct ErasureCase: Hashable, Sendable {
     var remindedAt: Timestamp?
 
     /// Every service that may hold something of a person.
-    static let services: [Peer] = [.consent, .ingest, .sosDispatcher, .notifier, .thirdPartyGateway]
+    static let services: [Peer] = [.consent, .ingest, .sosDispatcher, .notifier, .thirdPartyGateway, .anonymiser]
 
     /// The services that have not confirmed, in the order of the suite.
     var waitingFor: [Peer] {

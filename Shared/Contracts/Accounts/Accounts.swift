@@ -15,10 +15,16 @@ package struct PersonState: Hashable, Codable, Sendable {
     /// Devices that were paired before deliver entries, and read nothing any more: the person has taken the account back, and does not
     /// know whose they are. Absent where that never happened.
     package var readersSince: Timestamp?
+    /// Types that are shared anonymously, in the order of the registry, so that sums of them alone are told to the anonymiser; absent for
+    /// none. It says nothing of who the person is.
+    package var sharesAnonymously: [CohortOptIn]?
 
-    package init(person: PersonID, active: Bool, termsVersion: String, language: Language, readersSince: Timestamp? = nil) {
+    package init(
+        person: PersonID, active: Bool, termsVersion: String, language: Language, readersSince: Timestamp? = nil,
+        sharesAnonymously: [CohortOptIn]? = nil
+    ) {
         (self.person, self.active, self.termsVersion, self.language) = (person, active, termsVersion, language)
-        self.readersSince = readersSince
+        (self.readersSince, self.sharesAnonymously) = (readersSince, sharesAnonymously)
     }
 }
 

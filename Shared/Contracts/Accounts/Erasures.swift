@@ -29,7 +29,7 @@ package struct PersonErased: Hashable, Codable, Sendable {
 package struct ConfirmErasure: BusRequest {
     package static let method = "confirm-erasure"
     package static let owner = Peer.consent
-    package static let clients: Set<Peer> = [.ingest, .sosDispatcher, .notifier, .thirdPartyGateway]
+    package static let clients: Set<Peer> = [.ingest, .sosDispatcher, .notifier, .thirdPartyGateway, .anonymiser]
     package static let mutates = true
     package typealias Reply = Nothing
 

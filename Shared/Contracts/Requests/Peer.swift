@@ -29,6 +29,8 @@ package struct Peer: Hashable, Codable, Sendable, CustomStringConvertible {
     package static let notifier = Peer("notifier")
     /// The door of organisations.
     package static let thirdPartyGateway = Peer("thirdparty-gateway")
+    /// What organisations may know of groups of people.
+    package static let anonymiser = Peer("anonymiser")
     /// The operator's tool.
     package static let trackme = Peer("trackme")
 
@@ -41,12 +43,15 @@ package struct Peer: Hashable, Codable, Sendable, CustomStringConvertible {
         case .consent: 5730
         case .notifier: 5740
         case .thirdPartyGateway: 5770
+        case .anonymiser: 5780
         default: nil
         }
     }
 
     /// The peers that have a place in the suite, in the order of the README's table.
-    package static let suite: [Peer] = [.ingest, .consent, .sosDispatcher, .sosDeputy, .notifier, .thirdPartyGateway, .trackme]
+    package static let suite: [Peer] = [
+        .ingest, .consent, .sosDispatcher, .sosDeputy, .notifier, .thirdPartyGateway, .anonymiser, .trackme,
+    ]
 
     /// Whose questions this peer answers too when that one does not; nil for all but deputies.
     package var deputyOf: Peer? { self == .sosDeputy ? .sosDispatcher : nil }

@@ -72,10 +72,15 @@ extension StreamFamily {
         name: "ingest.arrivals", owner: .ingest, streams: ["ingest.arrivals"], keepsState: false, heartbeat: .milliseconds(250),
         consumers: [.thirdPartyGateway], tcpPort: 5714)
 
+    /// `CohortHourSummed` and `CohortHoursClosed` facts: sums of closed hours of people who share anonymously, never samples.
+    package static let cohortHours = StreamFamily(
+        name: "ingest.cohort", owner: .ingest, streams: ["ingest.cohort"], keepsState: false, heartbeat: .milliseconds(250),
+        consumers: [.anonymiser], tcpPort: 5715)
+
     /// What every service needs to know who is who: `SigningKeyState`, `SessionEnded`, `LapsedSessionsRevoked` and `PersonErased` facts.
     package static let accounts = StreamFamily(
         name: "consent.accounts", owner: .consent, streams: [signingKeysStream, sessionsStream, erasuresStream], keepsState: true,
-        heartbeat: .milliseconds(250), consumers: [.ingest, .sosDispatcher, .sosDeputy, .notifier, .thirdPartyGateway], tcpPort: 5731)
+        heartbeat: .milliseconds(250), consumers: [.ingest, .sosDispatcher, .sosDeputy, .notifier, .thirdPartyGateway, .anonymiser], tcpPort: 5731)
     /// `SigningKeyState` facts.
     package static let signingKeysStream = "consent.signing-keys"
     /// `SessionEnded` and `LapsedSessionsRevoked` facts.
@@ -95,6 +100,11 @@ extension StreamFamily {
     /// Longest time without news from consent in which a grant can be relied on.
     package static let grantSilence = Duration.seconds(5)
 
+    /// `CohortProfileState` facts: who shares anonymously, and by what attributes they can be chosen.
+    package static let cohortProfiles = StreamFamily(
+        name: "consent.cohort", owner: .consent, streams: ["consent.cohort"], keepsState: true, heartbeat: .milliseconds(250),
+        consumers: [.anonymiser], tcpPort: 5736)
+
     /// `RequestState` facts: what became of third parties' requests.
     package static let requests = StreamFamily(
         name: "consent.requests", owner: .consent, streams: ["consent.requests"], keepsState: true, heartbeat: .milliseconds(250),
@@ -107,9 +117,8 @@ extension StreamFamily {
 
     /// All but those of integrators, which come and go while the dispatcher runs.
     package static let all: [StreamFamily] = [
-        .samples, .devices, .accesses, .arrivals, .accounts, .people, .grants, .requests, .emergencyCards, .emergencies, .subscriptions,
-        .pairOfFirst,
-        .pairOfSecond, .deliveries,
+        .samples, .devices, .accesses, .arrivals, .cohortHours, .accounts, .people, .grants, .requests, .emergencyCards, .cohortProfiles,
+        .emergencies, .subscriptions, .pairOfFirst, .pairOfSecond, .deliveries,
     ]
 
     /// The partition that holds all facts about this person. Everybody of one shard is in the same.

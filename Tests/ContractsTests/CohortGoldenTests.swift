@@ -1,0 +1,43 @@
+// Every message about people who share anonymously, and about the data of groups, as it stands in its golden file.
+
+import Contracts
+import Foundation
+import Testing
+
+@Suite("Golden messages of the anonymiser")
+struct CohortGoldenTests {
+    @Test("Facts: profiles, sums of hours, hours that are closed")
+    func facts() throws {
+        #expect(try Golden.roundTrip(CohortProfileState.self, "cohort-profile-changed.v1.json").profile?.shares.count == 1)
+        #expect(try Golden.roundTrip(CohortHourSummed.self, "cohort-hour-summed.v1.json").sums.first?.sum == 259_200_000)
+        _ = try Golden.roundTrip(CohortHoursClosed.self, "cohort-hours-closed.v1.json")
+    }
+
+    @Test("Questions: a group's release, its entries, the catalogue, its places")
+    func questions() throws {
+        #expect(try Golden.roundTrip(RequestEnvelope<ReleaseGroup>.self, "release-group.v1.json").body.form.age?.to == 50)
+        #expect(try Golden.roundTrip(ReplyEnvelope<ReleaseGroup.Reply>.self, "release-group.reply.v1.json").ok?.release?.tables == 168)
+        let refused = try Golden.roundTrip(ReplyEnvelope<ReleaseGroup.Reply>.self, "release-group.refused.reply.v1.json")
+        #expect(refused.ok?.refusal == .tooFewIndividuals)
+        _ = try Golden.roundTrip(ReplyEnvelope<ReleaseGroup.Reply>.self, "release-group.faults.reply.v1.json")
+        _ = try Golden.roundTrip(RequestEnvelope<ReadGroupRelease>.self, "read-group-release.v1.json")
+        _ = try Golden.roundTrip(ReplyEnvelope<ReadGroupRelease.Reply>.self, "read-group-release.reply.v1.json")
+        _ = try Golden.roundTrip(RequestEnvelope<ReadGroupCatalogue>.self, "read-group-catalogue.v1.json")
+        _ = try Golden.roundTrip(ReplyEnvelope<ReadGroupCatalogue.Reply>.self, "read-group-catalogue.reply.v1.json")
+        _ = try Golden.roundTrip(RequestEnvelope<FindGroupPlaces>.self, "find-group-places.v1.json")
+        _ = try Golden.roundTrip(ReplyEnvelope<FindGroupPlaces.Reply>.self, "find-group-places.reply.v1.json")
+    }
+
+    @Test("A place lies in one square of about a kilometre, and what is no place in none")
+    func squares() {
+        #expect(GridCell(latitude: 45.464, longitude: 9.19) == GridCell(x: 716, y: 5055))
+        #expect(GridCell(latitude: 0, longitude: 0) == GridCell(x: 0, y: 0))
+        #expect(GridCell(latitude: -0.001, longitude: -0.001) == GridCell(x: -1, y: -1))
+        #expect(GridCell(latitude: .nan, longitude: 0) == nil)
+        #expect(GridCell(latitude: 90.1, longitude: 0) == nil)
+        for (latitude, longitude) in [(90.0, 180.0), (-90, -180), (0, 180), (0, -180)] {
+            let cell = GridCell(latitude: latitude, longitude: longitude)
+            #expect(cell.map { GridCell.bounds.contains(Int($0.x)) && GridCell.bounds.contains(Int($0.y)) } == true)
+        }
+    }
+}
