@@ -47,7 +47,7 @@ private struct ConsentStores {
 
 /// The parts by name, so that tests can talk to them.
 struct ConsentModule: Sendable {
-    static let families: [StreamFamily] = [.accounts, .people, .grants, .requests, .emergencyCards]
+    static let families: [StreamFamily] = [.accounts, .people, .grants, .requests, .emergencyCards, .cohortProfiles]
 
     let opened: OpenedStore
     let accounts: AccountModule
@@ -55,6 +55,7 @@ struct ConsentModule: Sendable {
     let sharing: SharingModule
     let erasure: ErasureModule
     let cards: EmergencyCardStore
+    let cohorts: CohortProfileStore
     let server: HTTPServer
     let services: [any Service]
 
@@ -95,6 +96,9 @@ struct ConsentModule: Sendable {
         cards = EmergencyCardStore(
             store: opened.store, repository: accounts.repository, places: accounts.places, epoch: opened.epoch,
             relay: try await opened.relay(of: .emergencyCards), wakeUp: profilesWakeUp, logger: runtime.logger)
+        cohorts = CohortProfileStore(
+            store: opened.store, repository: accounts.repository, epoch: opened.epoch,
+            relay: try await opened.relay(of: .cohortProfiles), logger: runtime.logger)
         erasure = try ErasureModule(
             settings.erasure, on: opened, relay: accountFacts,
             dependencies: .init(
@@ -102,13 +106,10 @@ struct ConsentModule: Sendable {
                 ending: logIns.ending, checker: logIns.checker, sharing: sharing.closing, outbox: outbox),
             further: [sharing.accesses.erasure], runtime: runtime)
 
-        let snapshots = ConsentSnapshots(accounts: accounts, logIns: logIns, sharing: sharing, erasure: erasure, cards: cards)
+        let facts = ConsentStreams(accounts: accounts, logIns: logIns, sharing: sharing, erasure: erasure, cards: cards, cohorts: cohorts)
         let streams = StreamSource(
-            families: Self.families, store: opened.store,
-            render: { [sharing, cards] _, row in
-                if StreamFamily.emergencyCards.streams.contains(row.stream) { return try cards.render(row) }
-                return SharingModule.families.contains { $0.streams.contains(row.stream) } ? try sharing.render(row) : row.body
-            }, snapshot: { try await snapshots($0) })
+            families: Self.families, store: opened.store, render: { _, row in try facts.render(row) },
+            snapshot: { try await facts.snapshot($0) })
         let questions = ConsentBusRoutes(
             logIns: logIns, sharing: sharing, erasure: erasure, organisations: organisations, cards: cards,
             streams: streams, jobs: JobRoutes(opened.store, accounts.jobs.all + [outbox.jobs]), answers: opened.answers)
@@ -124,7 +125,7 @@ struct ConsentModule: Sendable {
         services =
             stores.parts(publishing: Self.families) + [Background(outbox.run), Background(deliveries.run)]
             + logIns.services + accounts.services + sharing.services + erasure.services
-            + [Background(cards.follower(on: runtime).run), Background(cards.run), server]
+            + [Background(cards.follower(on: runtime).run), Background(cards.run), Background(cohorts.run), server]
         self.opened = opened
     }
 }

@@ -3,6 +3,7 @@
 import Bus
 import Contracts
 import ServiceKit
+import Storage
 
 struct ConsentBusRoutes: Sendable {
     let logIns: LogInModule
@@ -27,18 +28,28 @@ struct ConsentBusRoutes: Sendable {
     }
 }
 
-/// The current facts of every state stream of consent, by the subject that keeps them.
-struct ConsentSnapshots: Sendable {
+/// The facts of every state stream of consent, by the subject that keeps them.
+struct ConsentStreams: Sendable {
     let accounts: AccountModule
     let logIns: LogInModule
     let sharing: SharingModule
     let erasure: ErasureModule
     let cards: EmergencyCardStore
+    let cohorts: CohortProfileStore
 
-    func callAsFunction(_ asked: SnapshotStream) async throws -> SnapshotStream.Reply {
+    /// A row as it was published; nil where the person's key is gone.
+    func render(_ row: StreamRow) throws -> [UInt8]? {
+        if StreamFamily.emergencyCards.streams.contains(row.stream) { return try cards.render(row) }
+        if StreamFamily.cohortProfiles.streams.contains(row.stream) { return try cohorts.render(row) }
+        return SharingModule.families.contains { $0.streams.contains(row.stream) } ? try sharing.render(row) : row.body
+    }
+
+    /// One page of the facts that are true now.
+    func snapshot(_ asked: SnapshotStream) async throws -> SnapshotStream.Reply {
         if let reply = try await logIns.snapshot(asked) { return reply }
         if asked.stream == StreamFamily.erasuresStream { return try await erasure.repository.snapshot(asked) }
         if StreamFamily.emergencyCards.streams.contains(asked.stream) { return try await cards.snapshot(asked) }
+        if StreamFamily.cohortProfiles.streams.contains(asked.stream) { return try await cohorts.snapshot(asked) }
         if StreamFamily.people.streams.contains(asked.stream) { return try await accounts.snapshot(asked) }
         return try await sharing.snapshot(asked)
     }

@@ -43,6 +43,7 @@ enum ConsentSchema {
         Migration(12, "snapshots page by page") { db in try SnapshotMarks.create(in: db) },
         Migration(13, "sessions whose end is held against nothing") { db in try SessionStore.addLapsed(in: db) },
         Migration(14, "codes that were used while the clock was wrong") { db in try SecondFactorTable.addUsedSteps(in: db) },
+        Migration(15, "who is said to share anonymously") { db in try CohortSharerStore.create(in: db) },
     ]
 }
 

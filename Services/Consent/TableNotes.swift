@@ -30,6 +30,9 @@ extension ConsentSchema {
         TableNote(
             "emergency_subscribers", holds: "who is subscribed to AutomatedSOS, and whose card is still to be published",
             kept: "until they leave", erasure: .deletedWithAccount),
+        TableNote(
+            "cohort_profiles", holds: "who shares something anonymously, and of whom that is still to be published",
+            kept: "until nothing is shared any more", erasure: .deletedWithAccount),
     ]
 
     private static let logIns = [

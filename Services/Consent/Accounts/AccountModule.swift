@@ -45,7 +45,8 @@ struct AccountModule: Sendable {
     let jobs: AccountJobs
     private let store: Store
 
-    /// Needs `AccountRepository`, `CredentialStore` and `MailLinkStore`, `AnonymousSharingStore`, `JobTable`, `IdempotencyKeys` in the store.
+    /// Needs `AccountRepository`, `CredentialStore` and `MailLinkStore`, `AnonymousSharingStore`, `CohortSharerStore`, `JobTable`,
+    /// `IdempotencyKeys` in the store.
     init(on dependencies: Dependencies, settings: AccountSettings, dependencies others: AccountDependencies) throws {
         let vault = ProfileVault(keys: dependencies.keys, serviceKey: dependencies.serviceKey)
         let links = MailLinkStore()
@@ -69,7 +70,10 @@ struct AccountModule: Sendable {
         guardians = GuardianService(store: store, repository: repository, logger: logger)
         profiles = ProfileService(
             store: store, repository: repository, places: places,
-            profileChanged: { [wakeUp = dependencies.profilesWakeUp] in wakeUp.notify() })
+            profileChanged: { [cards = dependencies.profilesWakeUp, cohorts = repository.events.cohortsWakeUp] in
+                cards.notify()
+                cohorts.notify()
+            })
         announcements = AnnouncementService(
             store: store, firstAnswers: FirstAnswers(secret: dependencies.answersKey), vault: vault, outbox: dependencies.outbox,
             logger: logger)

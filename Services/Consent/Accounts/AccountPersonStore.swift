@@ -23,6 +23,7 @@ extension SharingPersonStore {
                     what: .anonymousSharing, given: choice.isShared, version: Conditions.version, types: [choice.metric],
                     by: source == .person ? .person : .guardian)
                 try repository.consents.add(db, record, account: person.account, of: .person(person.person), at: choice.changedAt)
+                try repository.publish(db, person.account, at: choice.changedAt, trace: "")
             })
     }
 

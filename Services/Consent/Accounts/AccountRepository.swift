@@ -215,6 +215,7 @@ struct AccountRepository: Sendable {
         guard let person = row.subject.person else { return }
         try table.setProfile(db, row.number, vault.seal(profile, of: person))
         try EmergencySubscriberStore().note(db, profileOf: person)
+        try CohortSharerStore().note(db, profileOf: person)
     }
 
     /// What became of a registration whose address somebody has confirmed.

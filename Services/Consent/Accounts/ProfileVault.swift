@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import Sealing
 import ServiceKit
+import Storage
 
 /// What every kind of account has said of itself: whom to write to, and how.
 struct AccountContact: Hashable, Codable, Sendable {
@@ -47,6 +48,29 @@ struct ProfileVault: Sendable {
     /// Of an account of any kind.
     func contact(_ row: AccountRow) throws -> AccountContact {
         try JSONDecoder().decode(AccountContact.self, from: Data(open(row.sealedProfile, at: "accounts.profile", of: row.subject)))
+    }
+
+    /// Whether it concerns one person's key or profile alone. What the database says must roll back.
+    static func isDamage(_ error: any Error) -> Bool {
+        error is DamagedKey || error is SealingError || error is DecodingError
+    }
+
+    // MARK: Facts
+
+    /// Rows of a stream are sealed under the key of the person whom each is about.
+    func factSeal(of stream: String) -> FactSeal {
+        @Sendable func place(_ at: Timestamp) -> String { "stream_log.\(stream) \(at.milliseconds)" }
+        return FactSeal { payload, fact in
+            guard let person = fact.subject else { throw KeyDestroyed() }
+            return try seal(payload, at: place(fact.at), of: .person(person))
+        } open: { row in
+            guard let person = row.subject else { return nil }
+            do {
+                return try open(row.body, at: place(row.at), of: .person(person))
+            } catch  where error is KeyDestroyed || error is DamagedKey {
+                return nil
+            }
+        }
     }
 
     // MARK: Anything else

@@ -5,7 +5,6 @@ import Contracts
 import Foundation
 import GRDB
 import Logging
-import Sealing
 import ServiceKit
 import Storage
 
@@ -101,17 +100,12 @@ struct EmergencyCardStore: Sendable {
             try table.settle(db, state)
         } catch is KeyDestroyed {
             try table.settle(db, state)
-        } catch  where Self.isDamage(error) {
+        } catch  where ProfileVault.isDamage(error) {
             // Stays due until the key is restored; the others' cards are published. A damaged key is logged by the keys.
             if !(error is DamagedKey) {
                 logger.error("a card cannot be published: the profile cannot be read", metadata: ["reason": "\(error.logReason)"])
             }
         }
-    }
-
-    /// Whether it concerns this person alone. What the database says must roll back.
-    private static func isDamage(_ error: any Error) -> Bool {
-        error is DamagedKey || error is SealingError || error is DecodingError
     }
 
     func render(_ row: StreamRow) throws -> [UInt8]? {
@@ -146,7 +140,7 @@ struct EmergencyCardStore: Sendable {
         guard let row = try repository.table.find(db, person: person), row.state != .closing else { return nil }
         do {
             return EmergencyCardState(person: person, card: EmergencyCard(try repository.vault.profile(row), places: places))
-        } catch  where error is KeyDestroyed || Self.isDamage(error) {
+        } catch  where error is KeyDestroyed || ProfileVault.isDamage(error) {
             return nil
         }
     }

@@ -3,7 +3,6 @@
 import Contracts
 import Foundation
 import GRDB
-import Sealing
 import ServiceKit
 import Storage
 
@@ -87,19 +86,6 @@ extension StateStream<EmergencyCardState> {
     /// `consent.emergency-cards`: its rows are sealed under each person's own key.
     init(epoch: String, vault: ProfileVault) {
         let stream = StreamFamily.emergencyCards.streams[0]
-        @Sendable func place(_ at: Timestamp) -> String { "stream_log.\(stream) \(at.milliseconds)" }
-        self.init(
-            EmergencyCardState.type, stream: stream, epoch: epoch,
-            seal: FactSeal { payload, fact in
-                guard let person = fact.subject else { throw KeyDestroyed() }
-                return try vault.seal(payload, at: place(fact.at), of: .person(person))
-            } open: { row in
-                guard let person = row.subject else { return nil }
-                do {
-                    return try vault.open(row.body, at: place(row.at), of: .person(person))
-                } catch  where error is KeyDestroyed || error is DamagedKey {
-                    return nil
-                }
-            })
+        self.init(EmergencyCardState.type, stream: stream, epoch: epoch, seal: vault.factSeal(of: stream))
     }
 }

@@ -19,9 +19,8 @@ struct OwnErasureStore: Sendable {
             destroysKey: { $0.scope == .account }, delete: { db, order in try erase(db, order.person, scope: order.scope) },
             streams: { order in
                 guard order.scope == .account else { return [] }
-                return StreamFamily.people.streams + StreamFamily.emergencyCards.streams + StreamFamily.grants.streams
-                    + StreamFamily.requests.streams
-                    + [StreamFamily.sessionsStream]
+                return StreamFamily.people.streams + StreamFamily.emergencyCards.streams + StreamFamily.cohortProfiles.streams
+                    + StreamFamily.grants.streams + StreamFamily.requests.streams + [StreamFamily.sessionsStream]
             }, kept: "first answers to repeated requests, sealed, gone within 24 hours", further: further)
     }
 
@@ -32,6 +31,7 @@ struct OwnErasureStore: Sendable {
         guard shared == 0 else { return shared }
         var count = try JobTable().forget(db, person)
         count += try EmergencySubscriberStore().forget(db, person)
+        count += try CohortSharerStore().forget(db, person)
         guard let account = try accounts.find(db, person: person) else { return count }
         try accounts.delete(db, account.number)
         return count + 1

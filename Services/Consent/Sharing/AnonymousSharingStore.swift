@@ -51,6 +51,29 @@ struct AnonymousSharingStore: Sendable {
         }
     }
 
+    /// What the person shares now, by the types' numbers.
+    func optIns(_ db: Database, of account: AccountNumber) throws -> [CohortOptIn] {
+        try choices(db, of: account).filter(\.isShared).map { CohortOptIn(metric: $0.metric, since: $0.changedAt) }
+    }
+
+    /// What the accounts between two numbers share now, by the types' numbers; without those that share nothing.
+    /// - Parameters:
+    ///   - first: not included.
+    ///   - last: included.
+    func optIns(_ db: Database, after first: AccountNumber, through last: AccountNumber) throws -> [AccountNumber: [CohortOptIn]] {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT account, metric, changed_at FROM anonymous_sharing WHERE account > ? AND account <= ? AND shared = 1
+                    ORDER BY account, metric
+                    """), arguments: [first, last])
+        return rows.reduce(into: [:]) { shared, row in
+            let account: AccountNumber = row[0]
+            guard let metric = Metric(number: row[1]) else { return }
+            shared[account, default: []].append(CohortOptIn(metric: metric, since: row[2]))
+        }
+    }
+
     /// Part of erasing the person.
     /// - Returns: how many.
     func delete(_ db: Database, of account: AccountNumber) throws -> Int {

@@ -26,6 +26,7 @@ struct SharingPersonStore: Sendable {
     let withID: @Sendable (Database, PersonID, _ now: Timestamp) throws -> SharingPerson?
     /// Asks a child's guardian to answer this request, by a link of their own.
     let askGuardian: @Sendable (Database, SharingPerson, RequestID, RequestDetails, _ until: Timestamp) throws -> Void
-    /// Takes a choice about anonymous sharing into the person's record of consents (ACC-32).
+    /// Takes a choice about anonymous sharing, which is stored already, into the person's record of consents (ACC-32), and tells it to
+    /// whoever follows people.
     let recordChoice: @Sendable (Database, SharingPerson, AnonymousChoice, AnswerSource) throws -> Void
 }

@@ -22,12 +22,13 @@ private struct ErasureHarness: Sendable {
     let dispatcher: BusClient
     let notifier: BusClient
     let gateway: BusClient
+    let anonymiser: BusClient
     let trackme: BusClient
 
     static func run(_ body: (ErasureHarness) async throws -> Void) async throws {
         try await withTemporaryHarness { harness in
             try harness.introducePeers()
-            let neighbours = try [Peer.ingest, .sosDispatcher, .notifier, .thirdPartyGateway, .trackme].map(harness.runtime)
+            let neighbours = try [Peer.ingest, .sosDispatcher, .notifier, .thirdPartyGateway, .anonymiser, .trackme].map(harness.runtime)
             let mail = Mailbox()
             try await neighbours[2].answer(mail.methods)
             let own = try harness.runtime(.consent)
@@ -38,7 +39,7 @@ private struct ErasureHarness: Sendable {
             try await body(
                 ErasureHarness(
                     parts: parts, mail: mail, ingest: clients[0], dispatcher: clients[1], notifier: clients[2], gateway: clients[3],
-                    trackme: clients[4]))
+                    anonymiser: clients[4], trackme: clients[5]))
         }
     }
 
@@ -93,6 +94,7 @@ struct ErasureInConsentStories {
             try await harness.confirm(ordered, by: harness.ingest)
             try await harness.confirm(ordered, by: harness.dispatcher)
             try await harness.confirm(ordered, by: harness.gateway)
+            try await harness.confirm(ordered, by: harness.anonymiser)
             var row = try await harness.state(of: ordered)
             #expect(row.erased.waitingFor == [.notifier] && row.certificate == nil && row.person == person)
             let pending = try await harness.parts.erasure.repository.snapshot(

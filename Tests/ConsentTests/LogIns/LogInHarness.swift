@@ -36,6 +36,8 @@ final class LogInHarness: HTTPHarness {
         try Confirmations.create(in: db)
         try AnswerTable.create(in: db)
         try AccountRepository.create(in: db)
+        try AnonymousSharingStore.create(in: db)
+        try CohortSharerStore.create(in: db)
         try LogInMigration.create(in: db)
         try LogInMigration.addSecondFactors(in: db)
         try SessionStore.createEnds(in: db)
