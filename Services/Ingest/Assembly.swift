@@ -26,7 +26,7 @@ struct IngestAssembly: Assembly {
 
 /// The service by its modules, so that tests can talk to them.
 struct IngestModule: Sendable {
-    static let families: [StreamFamily] = [.samples, .devices, .accesses, .arrivals]
+    static let families: [StreamFamily] = [.samples, .devices, .accesses, .arrivals, .cohortHours]
 
     let opened: OpenedStore
     let server: HTTPServer
@@ -36,6 +36,7 @@ struct IngestModule: Sendable {
     let ownData: OwnDataModule
     let alerts: Follower
     let granted: GrantedModule
+    let cohort: CohortModule
     let services: [any Service]
 
     var store: Store { opened.store }
@@ -65,13 +66,19 @@ struct IngestModule: Sendable {
             settings: settings, store: store, vault: vault, memory: memory, relay: sampleRelay, epoch: epoch, arrivalEvents: arrivals,
             digests: try runtime.key("digests"), registry: registry, clockWatch: clockWatch, logger: runtime.logger)
         let readings = Readings(store: store, vault: vault, registry: registry, undeclaredInterval: settings.undeclaredInterval)
+        ownData = OwnDataModule(
+            settings, uploads: uploads, readings: readings, people: people, registry: registry, answers: answers, on: runtime)
+        cohort = CohortModule(
+            settings, store: store, vault: vault, epoch: epoch, relay: try await opened.relay(of: .cohortHours), devices: deviceModule,
+            synthetic: ownData.manual.synthetic, on: runtime)
         let samples = SampleEventStore(vault: vault, logger: runtime.logger)
         let streams = StreamSource(
             families: Self.families, store: store,
-            render: { db, row in StreamFamily.samples.streams.contains(row.stream) ? try samples.render(db, row) : row.body },
+            render: { [cohort] db, row in
+                if StreamFamily.samples.streams.contains(row.stream) { return try samples.render(db, row) }
+                return row.stream == CohortEventStore.stream ? try cohort.events.render(row) : row.body
+            },
             snapshot: { [devices] in try await devices.snapshot($0) })
-        ownData = OwnDataModule(
-            settings, uploads: uploads, readings: readings, people: people, registry: registry, answers: answers, on: runtime)
         var methods = IngestBusRoutes(
             devices: devices, readings: readings, manual: ownData.manual, streams: streams,
             jobs: JobRoutes(store, [deviceModule.outbox.jobs]), answers: answers
@@ -84,10 +91,7 @@ struct IngestModule: Sendable {
             .follower(on: runtime, store: store)
         let limiter = RateLimiter<Int64>(rate: Double(settings.requestsPerSecond), burst: Double(settings.requestsPerSecond))
         let routes =
-            UploadRoutes(
-                uploads: uploads, limiter: limiter,
-                urgent: RateLimiter(rate: UploadLimits.urgentPerSecond, burst: UploadLimits.urgentAtOnce)
-            ).all
+            Self.uploadRoutes(uploads, limiter)
             + EntryRoutes(readings: readings, people: people, deviceReading: settings.deviceReading).all
             + MakerRoutes(uploads: uploads, limiter: limiter).all + deviceModule.routes(settings, limiter: limiter)
             + ownData.routes(settings) + AlertRoutes(alerted: uploads.alerted).all
@@ -102,13 +106,18 @@ struct IngestModule: Sendable {
             store: store, steps: UpkeepStore(vault: vault), memory: memory, chunks: chunks, synthetic: ownData.manual.synthetic,
             interval: settings.upkeepInterval, logger: runtime.logger)
         let own: [any Service] = [
-            Background { [upkeep] in try await upkeep.run() },
-            Background(Scrub(store: store, vault: vault).run),
-            Background(ownData.service.run),
+            Background { [upkeep] in try await upkeep.run() }, Background(Scrub(store: store, vault: vault).run),
+            Background(ownData.service.run), Background(cohort.closing.run),
             Background { [logger = runtime.logger] in try await clockWatch.run(logger) },
-            Background(granted.follower.run),
-            Background { [alerts] in try await alerts.run() },
+            Background(granted.follower.run), Background { [alerts] in try await alerts.run() },
         ]
         services = opened.parts(publishing: Self.families) + own + deviceModule.services + [server]
+    }
+
+    private static func uploadRoutes(_ uploads: Uploads, _ limiter: RateLimiter<Int64>) -> [Route] {
+        UploadRoutes(
+            uploads: uploads, limiter: limiter,
+            urgent: RateLimiter(rate: UploadLimits.urgentPerSecond, burst: UploadLimits.urgentAtOnce)
+        ).all
     }
 }

@@ -60,5 +60,6 @@ enum IngestSchema {
             try MessageOutbox.moveToJobs(in: db)
         },
         Migration(11, "snapshots page by page") { db in try SnapshotMarks.create(in: db) },
+        Migration(12, "sums for group data") { db in try CohortPeopleStore.create(in: db) },
     ]
 }

@@ -24,6 +24,8 @@ struct IngestSettings: Sendable {
     let exportsPerDay: Int
     let exportsKept: Duration
     let exportFileMebibytes: Int
+    /// How long after its end an hour is summed up for group data.
+    let cohortWatermark: Duration
 
     init(_ reader: inout SettingsReader) {
         clockSkew = reader.read(.seconds("ing.clock_skew_s", default: 60, in: 0...600, "How far ahead an entry's time may lie."))
@@ -59,6 +61,11 @@ struct IngestSettings: Sendable {
         exportsKept = reader.read(.hours("myd.export_kept_h", default: 24, in: 0.001...168, "How long an export can be downloaded."))
         exportFileMebibytes = reader.read(
             .integer("myd.export_file_mib", default: 16, in: 1...24, "Size at which one file of an export is ended and another begun."))
+        let minutes = reader.read(
+            .integer(
+                "ing.cohort_watermark_minutes", default: 10, in: 1...1440,
+                "How long after its end an hour is summed up for group data; what comes later is in none."))
+        cohortWatermark = .seconds(60 * minutes)
         upkeepInterval = reader.read(
             .seconds("ing.upkeep_s", default: 30, in: 0.05...3600, "How often roll-ups and merged chunks are brought up to date."))
     }

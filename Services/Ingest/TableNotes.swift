@@ -8,6 +8,7 @@ extension IngestSchema {
     static let notes = devices + data + others
 
     private static let others: [TableNote] = [
+        TableNote("cohort_hours", holds: "up to which hour sums for group data are complete", kept: "for ever", erasure: .impersonal),
         TableNote(
             "alerted_people", holds: "whose devices are to measure more often, and how often", kept: "while the emergency lasts",
             erasure: .deletedWithAccount),
@@ -27,6 +28,9 @@ extension IngestSchema {
         TableNote(
             "known_accounts", holds: "who has an account, active or not, language, since when devices may read", kept: "as consent says",
             erasure: .deletedWithAccount),
+        TableNote(
+            "cohort_people", holds: "who shares anything anonymously, up to which hour it was summed up; which types since when, sealed",
+            kept: "until the person shares nothing any more", erasure: .deletedWithAccount),
     ]
 
     private static let data = [

@@ -19,6 +19,9 @@ struct DeviceModule: Sendable {
     let outbox: MessageOutbox
     let tokens: TokenChecker
     let erasures: ErasureFollower
+    /// Who shares anonymously, as `peopleFollower` hears it.
+    let sharing: CohortPeopleStore
+    let peopleFollower: Follower
     /// What has to run: following consent, handing over messages.
     let services: [any Service]
 
@@ -59,9 +62,10 @@ struct DeviceModule: Sendable {
                 vault: vault, outbox: outbox, files: SealedFiles(in: runtime.settings.storeFolder, named: "transfers")))
         erasures = try await ErasureFollower(on: runtime, store: store, keys: vault.keys, steps: erasure.steps)
         let accountFollower = Follower.accounts(on: runtime, store: store, tokens: tokens, erasures: erasures)
+        sharing = CohortPeopleStore(sealedUnder: try runtime.key("cohort"))
+        peopleFollower = people.follower(on: runtime, sharing: sharing)
         services = [
-            Background(people.follower(on: runtime).run), Background(accountFollower.run), Background(outbox.run),
-            Background(erasures.run),
+            Background(peopleFollower.run), Background(accountFollower.run), Background(outbox.run), Background(erasures.run),
         ]
         (self.registry, self.people, self.service, self.outbox, self.tokens) = (registry, people, service, outbox, tokens)
     }

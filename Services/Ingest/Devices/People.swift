@@ -65,18 +65,32 @@ struct People: Sendable {
 
     // MARK: What consent publishes
 
-    /// Follows the accounts: only who is known and active may have entries taken (ING-10).
-    func follower(on runtime: Runtime) -> Follower {
+    /// Follows the accounts: only who is known and active may have entries taken (ING-10), and only who shares anonymously is told of for
+    /// group data.
+    func follower(on runtime: Runtime, sharing: CohortPeopleStore) -> Follower {
         let accounts = KnownAccountStore()
         let keys = vault.keys
         let states: @Sendable ([StreamEvent]) -> [PersonState] = { events in
             events.compactMap { try? $0.fact(PersonState.self, type: PersonState.type) }
         }
         return Follower(
-            family: .people, on: runtime, store: store, apply: { db, event in try accounts.apply(db, event, keys) },
-            // Nobody is forgotten who is not in a snapshot: an account that ends is published and erased by itself, and a consent that was
-            // restored from a copy does not know who has registered since. Their entries are still taken, and their hearts watched.
-            snapshot: .adding { db, event in try accounts.apply(db, event, keys) },
+            family: .people, on: runtime, store: store,
+            apply: { db, event in
+                try accounts.apply(db, event, keys)
+                try sharing.apply(db, event, keys)
+            },
+            // No account is forgotten that is not in a snapshot: one that ends is published and erased by itself, and a consent that was
+            // restored from a copy does not know who has registered since. Their entries are still taken, and their hearts watched. But
+            // nobody shares anything who is not said to.
+            snapshot: SnapshotRules { db, event in
+                try accounts.apply(db, event, keys)
+                return try sharing.apply(db, event, keys)
+            } known: { db, _, after, limit in
+                try sharing.known(db, after: after, limit: limit)
+            } forget: { db, key in
+                if let person = PersonID(bytes: key) { _ = try CohortPeopleStore.delete(db, person) }
+                return nil
+            },
             after: { [registry] events in registry.takeOver(states(events)) })
     }
 }

@@ -25,6 +25,7 @@ struct IngestErasure: Sendable {
             streams: { order in
                 let collected =
                     [StreamFamily.samplesStream(of: order.person)] + StreamFamily.accesses.streams + StreamFamily.arrivals.streams
+                    + StreamFamily.cohortHours.streams
                 return order.scope == .account ? collected + StreamFamily.devices.streams : collected
             },
             finish: { try await finish($0) }, kept: "first answers to repeated questions, sealed, gone within 24 hours")

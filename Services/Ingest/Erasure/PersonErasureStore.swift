@@ -53,9 +53,10 @@ struct PersonErasureStore: Sendable {
     private func eraseWithoutNumber(_ db: Database, _ person: PersonID) throws -> Int {
         let grants = try GrantProjection().erase(db, person, scope: .account)
         let messages = try outbox.forget(db, person)
+        let shares = try CohortPeopleStore.delete(db, person)
         try db.execute(sql: "DELETE FROM alerted_people WHERE person = ?", arguments: [person])
         try db.execute(sql: "DELETE FROM known_accounts WHERE person = ?", arguments: [person])
-        return grants + messages + db.changesCount
+        return grants + messages + shares + db.changesCount
     }
 
     private func eraseAccount(_ db: Database, _ number: Int64) throws -> Int {
