@@ -257,7 +257,8 @@ struct CohortStoryTests {
             }
             try await IngestHarness.run(in: folder) { harness in
                 try await eventually("the snapshot is taken", isTrue: { try await harness.shares(of: watch.person) == nil })
-                #expect(harness.ingest.deviceModule.registry.bar(of: watch.person) == nil)
+                let accounts = try await harness.ingest.store.read { db in try KnownAccountStore().all(db) }
+                #expect(accounts.map(\.person) == [watch.person])
             }
         }
     }
