@@ -302,14 +302,6 @@ extension Supervision.State {
         if falls == nil { impact = nil }
     }
 
-    /// The person's data are erased, the supervision goes on: nothing that was measured, or computed from it, is known any more.
-    mutating func forgetMeasured() {
-        sources = [:]
-        (personal, lastHeard, seizure, impact, answered) = (nil, nil, nil, nil, nil)
-        // Not when the latest was: a late copy of it would call once more.
-        reports = reports?.mapValues { Supervision.Reports(measured: $0.measured) }
-    }
-
     var standing: Supervision.Standing {
         switch stage {
         case .off: .off

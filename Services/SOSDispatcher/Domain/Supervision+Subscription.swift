@@ -45,12 +45,27 @@ extension Supervision {
             state.sources[name]?.forget(unwatched)
             state.sources[name]?.signals = source.signals.filter { !unwatched.contains($0.key) }
         }
+        forgetSilences(wasHeard ? declared : nil)
+    }
+
+    /// The person's data are erased, the supervision goes on: nothing that was measured, or computed from it, is known any more.
+    mutating func forgetMeasured(at time: Timestamp) {
+        let declared = state.sources.values.flatMap { $0.signals.values.map(\.declared) }.max()
+        state.sources = [:]
+        (state.personal, state.lastHeard, state.seizure, state.impact, state.answered) = (nil, nil, nil, nil, nil)
+        // Not when the latest was: a late copy of it would call once more.
+        state.reports = state.reports?.mapValues { Reports(measured: $0.measured) }
+        forgetSilences(declared, at: time)
+    }
+
+    /// Whoever was heard by nothing that is known any more has no deadline left: what is watched must be heard first, as after joining. Off
+    /// its charger it joins by itself.
+    /// - Parameter declared: the longest interval of what is forgotten, in milliseconds; nil where nothing was heard.
+    private mutating func forgetSilences(_ declared: Int64?, at time: Timestamp? = nil) {
         let signals = Set(state.sources.values.flatMap { $0.signals.keys.map(\.signal) })
         state.silences = state.silences?.filter { signals.contains($0.key) }
-        // Whoever was heard by nothing else has no deadline left: what is watched must be heard first, as after joining. Off its charger it
-        // joins by itself.
-        guard wasHeard, signals.isEmpty, state.charging != true else { return }
-        state.joiningDue = state.now + rules.silenceLimit(interval: .milliseconds(declared))
+        guard let declared, signals.isEmpty, state.charging != true else { return }
+        state.joiningDue = max(state.now, time ?? state.now) + rules.silenceLimit(interval: .milliseconds(declared))
     }
 
     /// Ends supervision at once; a running emergency is still completed (SOS-03).

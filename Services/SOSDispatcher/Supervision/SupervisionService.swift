@@ -808,7 +808,10 @@ extension SupervisionService {
         guard var watched = people[person] else { return true }
         guard watched.subscriber.supervision.episode == nil else { return false }
         (watched.subscriber.places, watched.subscriber.course) = (LatestPlaces(), RecentCourse())
-        watched.subscriber.supervision.forgetMeasured()
+        var machine = Supervision(rules: rules, state: watched.subscriber.supervision)
+        machine.forgetMeasured(at: clock.now)
+        watched.subscriber.supervision = machine.state
+        if let next = machine.nextDue { due.want(person, at: next) }
         (watched.calledOff, watched.subscriber.fit) = (nil, nil)
         people[person] = watched
         records[person] = nil

@@ -133,6 +133,32 @@ struct SilenceTests {
         #expect(story.list.isEmpty && story.machine.state.standing == .charging)
     }
 
+    @Test("SOS-25: of whoever had their data erased and was not heard after it neither the person nor contacts were ever warned")
+    func erased() {
+        var story = SupervisionStory()
+        story.heart(10, 80)
+        story.machine.forgetMeasured(at: SupervisionStory.at(20))
+        story.pass(10_000)
+        #expect(story.list == ["50.000 signal-lost -", "350.000 silence-contacts -"])
+        story.heart(10_001, 80)
+        #expect(story.list.last == "10001.000 signal-returned -" && story.machine.state.standing == .monitoring)
+
+        story = SupervisionStory()
+        story.upload(10, [.heartRate: 80], interval: .seconds(60))
+        story.machine.forgetMeasured(at: SupervisionStory.at(20))
+        story.heart(100, 80)
+        story.machine.forgetMeasured(at: SupervisionStory.at(101))
+        story.pass(10_000)
+        #expect(story.list.first == "131.000 signal-lost -", "what was heard declared nothing any more")
+
+        story = SupervisionStory()
+        story.heart(10, 80)
+        story.charge(15)
+        story.machine.forgetMeasured(at: SupervisionStory.at(20))
+        story.pass(10_000)
+        #expect(story.list.isEmpty, "off its charger it joins by itself")
+    }
+
     @Test("SOS-25: data that return before the contacts are told spare them")
     func spared() {
         var story = SupervisionStory()

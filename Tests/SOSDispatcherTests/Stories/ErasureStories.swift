@@ -97,6 +97,20 @@ struct ErasureStories {
         }
     }
 
+    @Test("SOS-25: nobody was warned of the silence of a device that was lost as its person's data were erased")
+    func silenceAfterErasure() async throws {
+        try await Stage.play { stage in
+            let dispatcher = try await stage.start(["TRACKME_SOS_SIGNAL_LOST_S": "5"])
+            let anna = try await stage.subscriber()
+            try await stage.ingest.say(anna, [Sample(type: .heartRate, at: .now, value: 70)])
+            try await eventually("the heart is heard") {
+                await dispatcher.parts.supervision.subscriber(of: anna)?.supervision.sources.isEmpty == false
+            }
+            _ = try await erase(.data, of: anna, in: dispatcher)
+            try await eventually("the warning") { try await stage.standing(anna) == "signal-lost" }
+        }
+    }
+
     @Test("ACC-29, SOS-28: with the data alone erased the person is watched on, by their own bounds, also after a restart")
     func dataOnly() async throws {
         try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
