@@ -84,6 +84,7 @@ struct CompactFormTests {
             .fall: Supervision.Reports(measured: time(2)),
         ]
         subscriber.supervision.wallOffset = -17
+        subscriber.supervision.clockSkew = -45_000
         subscriber.supervision.help = Supervision.Help(at: time(4), countedAt: time(5))
         subscriber.supervision.charging = true
         subscriber.supervision.monitoringPaused = false

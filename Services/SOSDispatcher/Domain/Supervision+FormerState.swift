@@ -46,6 +46,7 @@ extension Supervision.State: Decodable {
         charging = try values.decodeIfPresent(Bool.self, forKey: .charging)
         monitoringPaused = try values.decodeIfPresent(Bool.self, forKey: .monitoringPaused)
         wallOffset = try values.decodeIfPresent(Int64.self, forKey: .wallOffset)
+        clockSkew = try values.decodeIfPresent(Int64.self, forKey: .clockSkew)
         now = try values.decode(Timestamp.self, forKey: .now)
         if reports == nil {
             let fall = try decoder.container(keyedBy: FormerKeys.self).decodeIfPresent(Timestamp.self, forKey: .lastFall)

@@ -71,6 +71,8 @@ extension Supervision {
         var monitoringPaused: Bool?
         /// From the machine's time line to ingest's own clock, as the latest upload had it, in milliseconds.
         var wallOffset: Int64?
+        /// By how many milliseconds ingest's clock was ahead of this dispatcher's; nil where they agreed (`ReceiptPlace`).
+        var clockSkew: Int64?
         var now = Timestamp(milliseconds: .min)
 
         /// As many as a question may be asked again about, and those beside.
@@ -79,7 +81,7 @@ extension Supervision {
         enum CodingKeys: String, CodingKey {
             case stage, subscribed, own, personal, shaking, falls, seizure, sources, episode, mutes, doubt, fall, late, impact
             case joiningDue, joiningLost, joins, silences, sounded, contactsDue, contactsTold, lastHeard, help, answered, reports
-            case charging, monitoringPaused, wallOffset, now
+            case charging, monitoringPaused, wallOffset, clockSkew, now
         }
 
         init() {}

@@ -199,6 +199,8 @@ extension SupervisionService {
         watched.subscriber = standing.subscriber
         let offset = clock.steady(fromWall: standing.wall) - standing.steady
         watched.subscriber.supervision = standing.subscriber.supervision.shifted(by: offset)
+        // Of the other one's clock.
+        watched.subscriber.supervision.clockSkew = nil
         // Nobody knows whether the person has heard it.
         watched.subscriber.supervision.episode?.askedBackAt = nil
         // What was answered there has led to where that side stands: once more here it would call off what was called for since.
@@ -225,9 +227,9 @@ extension SupervisionService {
     private func take(_ opened: OpenedEmergency, _ effects: inout Effects) {
         let emergency = names.emergency(of: opened.person, opened.trigger)
         guard pair.opens(emergency) else { return }
-        var theirs = Episode(
-            trigger: opened.trigger, t0: clock.steady(fromWall: opened.receivedAt), receivedAt: opened.receivedAt,
-            open: opened.open)
+        // Placed as ingest's own fact: seemingly long ago it would not be adopted, and called for here under another name.
+        let place = ReceiptPlace(opened.receivedAt, wall: .now, at: clock.now, transit, rules)
+        var theirs = Episode(trigger: opened.trigger, t0: place.at, receivedAt: opened.receivedAt, open: opened.open)
         theirs.firstTriedAt = opened.firstTriedAt
         change(opened.person, &effects) { $0.otherOpened(theirs, at: clock.now) }
     }

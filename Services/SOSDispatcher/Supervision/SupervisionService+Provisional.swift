@@ -1,21 +1,25 @@
 // The fast path: what ingest says before it has stored it, because its disk is slow or refuses (`docs/decisions/0018-*`).
 
 import Contracts
+import ServiceKit
 
 extension SupervisionService {
     /// Judges entries on arrival that may come again in their place, or never. No position moves; what follows is stored as ever.
     func hear(provisional event: StreamEvent) async {
         let isRefused = event.header.type == SamplesRecorded.refusedType
-        let delay = transit.note(receivedAt: event.header.at, at: clock.now)
+        let (now, wall) = (clock.now, Timestamp.now)
+        transit.compare(wall: wall, at: now)
+        let delay = transit.note(receivedAt: event.header.at, at: now)
+        let place = ReceiptPlace(event.header.at, wall: wall, at: now, transit, rules)
         guard isRefused || event.header.type == SamplesRecorded.provisionalType, let person = subjects[event.header.subject],
-            var recorded = decode(event), let subscriber = people[person]?.subscriber
+            var recorded = decode(event), let subscriber = people[person]?.subscriber,
+            var received = people[person]?.subscriber.supervision.taking(place, settled: place.at)
         else { return }
         if isRefused {
             // No fact follows that would repeat it. Held back for long, as while this side was behind, it says nothing of now, but that
             // somebody calls for help or fell. Ingest's wall clock alone proves nothing: it is another machine's.
-            var received = clock.steady(fromWall: recorded.receivedAt)
-            if clock.now - received > rules.maximumAge {
-                received = max(received, clock.now - delay)
+            if now - received > rules.maximumAge {
+                received = max(received, now - delay)
                 if delay > rules.maximumAge { recorded.samples.removeAll { $0.type != .help && $0.type != .fall } }
             }
             guard !recorded.samples.isEmpty else { return }
@@ -25,12 +29,22 @@ extension SupervisionService {
             return
         }
         guard !early.contains(.init(recorded)) else { return }
-        recorded.samples = news(in: recorded, of: subscriber, at: clock.steady(fromWall: recorded.receivedAt))
+        recorded.samples = news(in: recorded, of: subscriber, at: received)
         guard recorded.samples.contains(where: { $0.type.definition.shape != .position }) else { return }
-        early.note(.init(recorded), at: clock.now)
+        early.note(.init(recorded), at: now)
         var effects = Effects()
-        hear(recorded, of: person, &effects)
+        hear(recorded, of: person, at: received, &effects)
         settleSoon(effects)
+    }
+
+    /// When ingest received each fact of a stretch; what they show of the way here counts from then on.
+    func places(of headers: [StreamHeader]) -> [ReceiptPlace] {
+        let (now, wall) = (clock.now, Timestamp.now)
+        transit.compare(wall: wall, at: now)
+        return headers.map { header in
+            transit.note(header, at: now)
+            return ReceiptPlace(header.at, isReplayed: header.head > header.sequence, wall: wall, at: now, transit, rules)
+        }
     }
 
     /// Leaves out what was judged on the fast path: an upload is judged once and as a whole (SOS-37).
@@ -67,10 +81,10 @@ extension SupervisionService {
         }
     }
 
-    func upload(_ recorded: SamplesRecorded, at received: Timestamp?) -> Supervision.Upload {
+    func upload(_ recorded: SamplesRecorded, at received: Timestamp) -> Supervision.Upload {
         Supervision.Upload(
-            at: received ?? clock.steady(fromWall: recorded.receivedAt), receivedAt: recorded.receivedAt, sentAt: recorded.sentAt,
-            source: "\(recorded.device)", isTyped: recorded.isTyped, declaredInterval: recorded.intervalMs.map { .milliseconds($0) },
+            at: received, receivedAt: recorded.receivedAt, sentAt: recorded.sentAt, source: "\(recorded.device)",
+            isTyped: recorded.isTyped, declaredInterval: recorded.intervalMs.map { .milliseconds($0) },
             firstTriedAt: recorded.firstTriedAt, entries: recorded.samples)
     }
 }

@@ -134,14 +134,13 @@ actor SupervisionService {
     /// slow disk makes nobody deaf.
     func apply(_ events: [StreamEvent], _ next: [StreamPosition]) async {
         var effects = Effects()
-        let received = ReceiptOrder.settled(events.map { ($0.header.stream, clock.steady(fromWall: $0.header.at)) })
-        let now = clock.now
-        for (event, at) in zip(events, received) {
-            // What is replayed from the log was not on its way all that time.
-            if event.header.head <= event.header.sequence { _ = transit.note(receivedAt: event.header.at, at: now) }
+        let places = places(of: events.map(\.header))
+        let received = ReceiptOrder.settled(zip(events, places).map { ($0.header.stream, $1.at) })
+        for ((event, place), settled) in zip(zip(events, places), received) {
             behind[event.header.stream] = event.header.head > event.header.sequence ? behind[event.header.stream] ?? clock.now : nil
             guard let person = subjects[event.header.subject], event.header.type == SamplesRecorded.type,
-                var recorded = decode(event), people[person]?.receive(event.header) == true
+                var recorded = decode(event), people[person]?.receive(event.header) == true,
+                let at = people[person]?.subscriber.supervision.taking(place, settled: settled)
             else { continue }
             guard leaveOutEarly(&recorded, of: person, at: at, &effects) else { continue }
             hear(recorded, of: person, at: at, &effects)
@@ -187,8 +186,8 @@ actor SupervisionService {
         return isBeginningStored
     }
 
-    /// - Parameter at: when ingest received it, on the steady clock; nil to go by the wall clock alone.
-    func hear(_ recorded: SamplesRecorded, of person: PersonID, at received: Timestamp? = nil, _ effects: inout Effects) {
+    /// - Parameter received: when ingest received it, on the steady clock.
+    func hear(_ recorded: SamplesRecorded, of person: PersonID, at received: Timestamp, _ effects: inout Effects) {
         let upload = upload(recorded, at: received)
         change(person, &effects, after: upload) { $0.uploaded(upload) }
         noteJudged(recorded, of: person)

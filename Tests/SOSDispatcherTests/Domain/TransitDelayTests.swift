@@ -31,4 +31,61 @@ struct TransitDelayTests {
             #expect(delay == .milliseconds(Int64(fact.delay * 1000)), "\(what): \(fact)")
         }
     }
+
+    private static func header(_ stream: String, _ received: Double, isReplayed: Bool = false) -> StreamHeader {
+        StreamHeader(
+            stream: stream, epoch: "e", sequence: 1, head: isReplayed ? 2 : 1, type: SamplesRecorded.type, subject: "",
+            at: SupervisionStory.at(received), trace: "")
+    }
+
+    /// One fact each second with ingest's clock behind by 45 s, so that this is known.
+    private static func known() -> TransitDelay {
+        var transit = TransitDelay()
+        for second in 0...11 {
+            let now = SupervisionStory.at(Double(second))
+            transit.compare(wall: now, at: now)
+            transit.note(Self.header("a", Double(second) - 45), at: now)
+        }
+        return transit
+    }
+
+    private static func received(_ transit: TransitDelay, _ seconds: Double, at now: Double) -> Double? {
+        transit.received(SupervisionStory.at(seconds), at: SupervisionStory.at(now)).map {
+            Double($0.milliseconds - SupervisionStory.start.milliseconds) / 1000
+        }
+    }
+
+    @Test("When something was received is told only by what came at once for ten seconds")
+    func received() {
+        #expect(Self.received(Self.known(), -34, at: 11) == 11)
+        #expect(Self.received(Self.known(), -44, at: 11) == 1, "it waited")
+        #expect(Self.received(Self.known(), 300, at: 11) == 11, "never later than now")
+
+        var transit = TransitDelay()
+        transit.note(Self.header("a", 0), at: SupervisionStory.at(0))
+        transit.note(Self.header("a", 1), at: SupervisionStory.at(1))
+        #expect(Self.received(transit, 5, at: 5) == nil, "not long enough")
+    }
+
+    @Test("SOS-28: what was replayed after a start looked as if it were of now")
+    func replayed() {
+        var transit = TransitDelay()
+        // The last facts of streams that have said nothing for minutes; their replay takes a while.
+        for (stream, received, arrives) in [("a", -300, 0), ("b", -200, 12), ("c", -100, 24)] as [(String, Double, Double)] {
+            transit.note(Self.header(stream, received, isReplayed: true), at: SupervisionStory.at(arrives))
+            transit.note(Self.header(stream, received), at: SupervisionStory.at(arrives))
+            #expect(Self.received(transit, received, at: arrives) == nil)
+        }
+    }
+
+    @Test("After a step of this machine's clock, or of ingest's while it was not heard, nothing is known")
+    func stepped() {
+        var transit = Self.known()
+        transit.compare(wall: SupervisionStory.at(57), at: SupervisionStory.at(12))
+        #expect(Self.received(transit, -33, at: 12) == nil)
+
+        transit = Self.known()
+        transit.note(Self.header("a", 25, isReplayed: true), at: SupervisionStory.at(40))
+        #expect(Self.received(transit, 25, at: 40) == nil)
+    }
 }
