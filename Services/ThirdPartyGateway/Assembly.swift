@@ -30,6 +30,7 @@ struct GatewayModule: Sendable {
     let payments: PaymentModule
     let subscriptions: SubscriptionModule
     let requests: RequestModule
+    let groups: GroupModule
     let server: HTTPServer
     let services: [any Service]
 
@@ -52,6 +53,7 @@ struct GatewayModule: Sendable {
             dependencies: RequestDependencies(
                 questions: try await RequestBusRoutes(on: runtime), data: try await GrantedData(on: runtime), admit: admit,
                 gate: subscriptions.gate))
+        groups = try GroupModule(on: stores, runtime: runtime, questions: try await GroupQuestions(on: runtime), admit: admit)
         var methods = Methods(memory: opened.answers)
         organisations.register(in: &methods)
         payments.register(in: &methods)
@@ -61,7 +63,7 @@ struct GatewayModule: Sendable {
             on: runtime, store: opened.store, keys: opened.keys, steps: .all([subscriptions.erasure, requests.erasure]))
         let accounts = Follower.accounts(on: runtime, store: opened.store, tokens: checker, erasures: erasures)
         let routes = GatewayRoutes(
-            organisations: organisations, requests: requests, payments: payments, subscriptions: subscriptions)
+            organisations: organisations, requests: requests, groups: groups, payments: payments, subscriptions: subscriptions)
         server = runtime.server(
             .init(
                 title: "TrackMe for third parties", version: "1.0.0",
@@ -72,7 +74,7 @@ struct GatewayModule: Sendable {
         let background = [Background(stores.outbox.run), Background(accounts.run), Background(erasures.run)]
         services =
             opened.parts(publishing: []) + background + organisations.services + payments.services + subscriptions.services
-            + requests.services + [server]
+            + requests.services + groups.services + [server]
         (self.opened, self.checker) = (opened, checker)
     }
 }

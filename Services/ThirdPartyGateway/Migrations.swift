@@ -52,6 +52,7 @@ enum GatewaySchema {
             try GatewayRestoreStore.create(in: db)
             try InvoiceStore.addSeries(to: db)
         },
+        Migration(14, "requests for the data of groups") { db in try GroupRequestStore.create(in: db) },
     ]
 }
 

@@ -111,6 +111,24 @@ extension Problem {
     static let endpointNotVerified = Problem(
         "endpoint-not-verified", status: 422, title: "The endpoint did not pass verification",
         italianTitle: "L'indirizzo non ha superato la verifica")
+    static let groupNotAnonymisable = Problem(
+        "group-not-anonymisable", status: 422, title: "The group cannot be anonymised",
+        italianTitle: "Il gruppo non può essere anonimizzato",
+        detail:
+            """
+            The group cannot be properly anonymised. Use less restrictive parameters (wider age or weight interval, larger area, longer \
+            period, fewer data types).
+            """,
+        italianDetail:
+            """
+            Il gruppo non può essere reso davvero anonimo. Usi parametri meno restrittivi (intervallo di età o di peso più ampio, area \
+            più grande, periodo più lungo, meno tipi di dati).
+            """)
+    static let groupAnswerAwaited = Problem(
+        "group-answer-awaited", status: 503, title: "The answer is not there yet", italianTitle: "La risposta non c'è ancora")
+    static let groupNotReleased = Problem(
+        "group-not-released", status: 409, title: "Nothing was released for this request",
+        italianTitle: "Per questa richiesta non è stato rilasciato nulla")
     static let endpointNotActive = Problem(
         "endpoint-not-active", status: 409, title: "The endpoint is not active", italianTitle: "L'indirizzo non è attivo")
 }

@@ -32,6 +32,9 @@ extension GatewaySchema {
             "request_batches", "request_intents", holds: "lists of requests and how far each is; sealed until it is put",
             kept: "30 days once it is settled", erasure: .expires),
         TableNote(
+            "group_requests", holds: "what was asked of groups and what was answered; sealed, and nothing of people",
+            kept: "until the organisation is closed; 30 days where nothing came of it", erasure: .impersonal),
+        TableNote(
             "data_files",
             holds: "file jobs: what was ordered; names, lengths and hashes of the parts, which lie sealed beside the store",
             kept: "files `org.file_hours`, the job for ever", erasure: .deleted),

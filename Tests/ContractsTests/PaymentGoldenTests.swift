@@ -12,7 +12,9 @@ struct PaymentGoldenTests {
         let reply = try Golden.roundTrip(ReplyEnvelope<ReadPrices.Reply>.self, "read-prices.reply.v1.json")
         #expect(reply.ok?.prices.types["position"]?.seconds == 40)
         let asked = try Golden.roundTrip(RequestEnvelope<SetPrices>.self, "set-prices.v1.json")
-        #expect(asked.body.prices.faults.isEmpty)
+        #expect(asked.body.prices.faults.isEmpty && asked.body.prices.groups == nil)
+        let groups = try Golden.roundTrip(RequestEnvelope<SetPrices>.self, "set-prices.groups.v1.json")
+        #expect(groups.body.prices.groups == .init(perRequest: 5000, perThousandEntries: 100))
     }
 
     @Test("Payments: the list, a transfer that has come in, a refund")

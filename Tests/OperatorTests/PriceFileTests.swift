@@ -20,6 +20,10 @@ struct PriceFileTests {
         #expect(list.types["position"]?.seconds == 40 && list.faults.isEmpty)
         #expect(try PriceFile.list(Data(try PriceFile.text(of: list).utf8)) == list)
         #expect(try PriceFile.list(Data(try PriceFile.text(of: .free).utf8)) == .free)
+        let groups = #""taxBasisPoints":2200,"groups":{"perRequest":5000,"perThousandEntries":100}}"#
+        let priced = try PriceFile.list(Data(Self.text.replacing(#""taxBasisPoints":2200}"#, with: groups).utf8))
+        #expect(priced.groups?.perRequest == 5000 && priced.faults.isEmpty)
+        #expect(try PriceFile.list(Data(try PriceFile.text(of: priced).utf8)) == priced)
         let example = SetPricesCommand.configuration.discussion.replacing("\n", with: " ")
         #expect(example.contains(#""currency":"EUR","perRequest":500"#))
     }

@@ -32,11 +32,14 @@ struct SetPricesCommand: AsyncParsableCommand {
         discussion: """
             Requests that were sent before keep their price. Prices are in minor units (cents), without tax: perRequest for each request, \
             and for each data type and each day that was begun one price per granularity; usual holds for every type that types does not \
-            name; rebates are for many persons asked for at once; taxBasisPoints 2200 is 22 %.
+            name; rebates are for many persons asked for at once; taxBasisPoints 2200 is 22 %. The data of groups are free of charge \
+            without groups; with it each group request that is accepted costs perRequest, and perThousandEntries for each thousand \
+            entries that was begun.
 
             Example: {"currency":"EUR","perRequest":500,"usual":{"seconds":20,"minutes":10,"hours":5},
                       "types":{"position":{"seconds":40,"minutes":20,"hours":10}},
-                      "rebates":[{"fromPersons":10,"percent":15}],"taxBasisPoints":2200}
+                      "rebates":[{"fromPersons":10,"percent":15}],"taxBasisPoints":2200,
+                      "groups":{"perRequest":5000,"perThousandEntries":100}}
 
             Example: trackme prices set prices.json
 

@@ -63,7 +63,8 @@ extension FieldFault {
     static let notShared = FieldFault(
         "not-shared", english: "must be one of the request's `sharedTypes`", italian: "deve essere uno dei `sharedTypes` della richiesta")
     static let outsidePeriod = FieldFault(
-        "outside-period", english: "must lie within the request's period", italian: "deve essere nel periodo della richiesta")
+        "outside-period", english: "must lie within the request's period, or, of a group, in a period that is over",
+        italian: "deve essere nel periodo della richiesta o, per un gruppo, in un periodo già concluso")
     static let outsidePeriodOrReversed = FieldFault(
         "outside-period-or-reversed", english: "must lie within the request's period, and after `from`",
         italian: "deve essere nel periodo della richiesta, e dopo `from`")
@@ -73,6 +74,35 @@ extension FieldFault {
 
     static func noSuchPage(_ reason: String) -> FieldFault {
         FieldFault("no-such-page", english: reason, italian: "deve essere il `next` della pagina precedente")
+    }
+
+    // MARK: Groups
+
+    static let notInCatalogue = FieldFault(
+        "not-in-catalogue", english: "is not in the catalogue: GET /thirdparty/v1/group-catalogue and /places under it list what is",
+        italian: "non è nel catalogo: GET /thirdparty/v1/group-catalogue e /places al suo interno elencano che cosa c'è")
+    static let reversedInterval = FieldFault(
+        "reversed", english: "ends before it begins: `from` must not be above `to`",
+        italian: "finisce prima di iniziare: `from` non può superare `to`")
+    static let nothingClosed = FieldFault(
+        "nothing-closed", english: "must be later, or `from` earlier: no day of the period is closed yet",
+        italian: "deve essere dopo, o `from` prima: nessun giorno del periodo è già chiuso")
+    static let notOffered = FieldFault(
+        "not-offered", english: "is not offered together with the other choices",
+        italian: "non è offerto insieme alle altre scelte")
+
+    static func notAMultiple(of step: Int, _ below: Int, _ above: Int) -> FieldFault {
+        FieldFault(
+            "not-a-multiple", english: "must be a multiple of \(step): \(below) or \(above)",
+            italian: "deve essere un multiplo di \(step): \(below) o \(above)")
+    }
+
+    static func atLeast(_ least: Int) -> FieldFault {
+        FieldFault("at-least", english: "must be at least \(least)", italian: "deve essere almeno \(least)")
+    }
+
+    static func atMost(_ most: Int) -> FieldFault {
+        FieldFault("at-most", english: "must be at most \(most)", italian: "deve essere al massimo \(most)")
     }
 
     // MARK: Payments

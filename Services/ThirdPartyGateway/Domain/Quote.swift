@@ -10,6 +10,8 @@ struct RequestScope: Hashable, Codable, Sendable {
     /// Not included.
     var to: Timestamp
     var granularity: GrantGranularity
+    /// Whose data, and how many entries of them, where they are a group's; nil for one person's.
+    var group: GroupScope? = nil
 
     /// Days that are paid for: each that was begun, at least one.
     var days: Int64 {
@@ -23,10 +25,25 @@ struct RequestScope: Hashable, Codable, Sendable {
     static let mostDays: Int64 = 100_000
 }
 
+/// A group request as far as its price goes.
+struct GroupScope: Hashable, Codable, Sendable {
+    let request: GroupRequestID
+    let entries: Int
+}
+
+extension GroupRequestID {
+    /// Under what it is billed: the same bits. No request for one person's data has them.
+    var billed: RequestID { RequestID(bits: bits) }
+}
+
 /// The price of one request, and how it came about.
 struct Quote: Hashable, Codable, Sendable {
     struct Line: Hashable, Codable, Sendable {
-        /// A metric's code, or `request` for what each request costs by itself.
+        static let request = "request"
+        static let groupRequest = "group-request"
+        static let groupEntries = "group-entries"
+
+        /// A metric's code, or one of the above: what each request costs by itself, and the entries of a group's data.
         var what: String
         var perDay: Int64?
         var days: Int64?
@@ -52,13 +69,9 @@ struct Quote: Hashable, Codable, Sendable {
 
     /// - Parameter persons: 1 to `mostPersons`.
     init(_ scope: RequestScope, persons: Int, by prices: PriceList, version: Int) {
-        let days = scope.days
-        var lines = prices.perRequest > 0 ? [Line(what: "request", price: prices.perRequest)] : []
-        for metric in scope.types {
-            let perDay = (prices.types[metric.code] ?? prices.usual).perDay(scope.granularity)
-            lines.append(Line(what: metric.code, perDay: perDay, days: days, price: perDay * days))
-        }
-        let rebate = prices.rebates.filter { $0.fromPersons <= persons }.map(\.percent).max() ?? 0
+        let lines = scope.group.map { Self.lines($0, by: prices) } ?? Self.lines(scope, by: prices)
+        // Rebates are for persons who are asked one by one.
+        let rebate = scope.group == nil ? prices.rebates.filter { $0.fromPersons <= persons }.map(\.percent).max() ?? 0 : 0
         let gross = lines.reduce(0) { $0 + $1.price }
         net = Quote.rounded(gross * Int64(100 - rebate), by: 100)
         tax = Quote.rounded(net * Int64(prices.taxBasisPoints), by: 10_000)
@@ -66,6 +79,29 @@ struct Quote: Hashable, Codable, Sendable {
         perPerson = Amount(minor: net + tax, currency: prices.currency)
         self.persons = persons
         total = Amount(minor: (net + tax) * Int64(persons), currency: prices.currency)
+    }
+
+    private static func lines(_ scope: RequestScope, by prices: PriceList) -> [Line] {
+        let days = scope.days
+        let request = prices.perRequest > 0 ? [Line(what: Line.request, price: prices.perRequest)] : []
+        return request
+            + scope.types.map { metric in
+                let perDay = (prices.types[metric.code] ?? prices.usual).perDay(scope.granularity)
+                return Line(what: metric.code, perDay: perDay, days: days, price: perDay * days)
+            }
+    }
+
+    /// More entries cost no more: sums stay far from overflowing.
+    private static let mostEntries = 1_000_000_000
+
+    private static func lines(_ group: GroupScope, by prices: PriceList) -> [Line] {
+        guard let rate = prices.groups else { return [] }
+        let thousands = Int64((min(max(0, group.entries), mostEntries) + 999) / 1000)
+        let lines = [
+            Line(what: Line.groupRequest, price: rate.perRequest),
+            Line(what: Line.groupEntries, price: rate.perThousandEntries * thousands),
+        ]
+        return lines.filter { $0.price > 0 }
     }
 
     /// Halves are rounded up.

@@ -22,7 +22,7 @@ struct InvoicePage: Sendable {
             "buyerAddress": "\(buyer.address.street), \(buyer.address.postalCode) \(buyer.address.city), \(buyer.address.country)",
             "buyerVAT": buyer.vatNumber, "vatLabel": say("VAT number", "Partita IVA"),
             "dateLabel": say("Date", "Data"), "date": String(invoice.issuedAt.rfc3339.prefix(10)),
-            "requestLabel": say("Request", "Richiesta"), "request": "\(content.request)",
+            "requestLabel": say("Request", "Richiesta"), "request": content.scope.group.map { "\($0.request)" } ?? "\(content.request)",
             "periodLabel": say("Period", "Periodo"),
             "period": "\(content.scope.from.rfc3339.prefix(10)) – \(content.scope.to.rfc3339.prefix(10))",
             "lines": quote.lines.map { line in
@@ -46,6 +46,11 @@ struct InvoicePage: Sendable {
     }
 
     private func name(_ what: String) -> String {
+        switch what {
+        case Quote.Line.groupRequest: return say("Request for a group's data", "Richiesta di dati di un gruppo")
+        case Quote.Line.groupEntries: return say("Entries of a group's data", "Voci di dati di un gruppo")
+        default: break
+        }
         guard let metric = Metric(code: what) else { return say("Request", "Richiesta") }
         return language == .italian ? metric.definition.italian : metric.definition.english
     }

@@ -20,6 +20,7 @@ struct OrganisationClosingStore: Sendable {
     func end(_ db: Database, _ organisation: OrganisationID) throws {
         try subscriptions.closed(db, organisation)
         try PendingRequestStore().abandon(db, of: organisation, detail: "the organisation is closed")
+        try GroupRequestStore().deleteAll(db, of: organisation)
         try members.deleteAll(db, of: organisation)
         try ClientStore.deleteAll(db, of: organisation)
     }

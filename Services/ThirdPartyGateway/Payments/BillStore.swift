@@ -13,6 +13,9 @@ struct StoredBill: Sendable {
     let quote: Quote
     let scope: RequestScope
     let createdAt: Timestamp
+
+    /// The id of what is paid for, as its organisation knows it.
+    var requestName: String { scope.group.map { "\($0.request)" } ?? "\(bill.request)" }
 }
 
 /// What a list of payments is cut down to.

@@ -78,6 +78,6 @@ extension PaymentEntry {
             payment: bill.payment, request: bill.request, organisation: bill.organisation, status: bill.status, amount: bill.amount,
             method: (bill.paying ?? bill.attempts.last)?.method, reference: BankTransfer.reference(bill.payment),
             invoice: shown.invoice.map(\.description), changedAt: bill.changedAt, attention: bill.attention?.what,
-            reason: bill.attention?.reason)
+            reason: bill.attention?.reason, group: shown.stored.scope.group?.request)
     }
 }

@@ -92,7 +92,9 @@ struct PaymentStepItem: Codable, Sendable {
 
 struct PaymentItem: Codable, Sendable {
     var payment: PaymentID
-    var request: RequestID
+    /// What is paid for: this, or a group request.
+    var request: RequestID?
+    var groupRequest: GroupRequestID?
     var status: PaymentStatus
     var amount: AmountItem
     var priceListVersion: Int
@@ -111,7 +113,9 @@ struct PaymentItem: Codable, Sendable {
 
     init(_ shown: ShownPayment, methods: [PaymentMethod]) {
         let bill = shown.stored.bill
-        (payment, request, status, amount) = (bill.payment, bill.request, bill.status, AmountItem(bill.amount))
+        (payment, status, amount) = (bill.payment, bill.status, AmountItem(bill.amount))
+        groupRequest = shown.stored.scope.group?.request
+        request = groupRequest == nil ? bill.request : nil
         (priceListVersion, isFeasible) = (bill.priceListVersion, bill.isFeasible)
         // The attempt that shows feasibility before the acceptance is not the payer's affair.
         let attempt = bill.status == .notDue ? nil : bill.paying ?? bill.attempts.last
@@ -151,7 +155,8 @@ struct InvoiceItem: Codable, Sendable {
     var invoice: String
     var kind: Invoice.Kind
     var payment: PaymentID
-    var request: RequestID
+    var request: RequestID?
+    var groupRequest: GroupRequestID?
     var issuedAt: String
     var seller: Seller
     var buyer: BillingAddress
@@ -166,7 +171,9 @@ struct InvoiceItem: Codable, Sendable {
 
     init(_ invoice: Invoice) {
         let quote = QuoteItem(invoice.content.quote)
-        (self.invoice, kind, payment, request) = (invoice.number.description, invoice.kind, invoice.payment, invoice.content.request)
+        (self.invoice, kind, payment) = (invoice.number.description, invoice.kind, invoice.payment)
+        groupRequest = invoice.content.scope.group?.request
+        request = groupRequest == nil ? invoice.content.request : nil
         (issuedAt, seller, buyer) = (invoice.issuedAt.rfc3339, invoice.content.seller, invoice.content.buyer)
         (lines, rebatePercent, net, tax) = (quote.lines, quote.rebatePercent, quote.net, quote.tax)
         (total, method, takesBack) = (quote.perPerson, invoice.content.method, invoice.content.takesBack)
@@ -206,7 +213,13 @@ extension PriceListItem: Documented {
                         "rebates",
                         .array(of: .object(.required("fromPersons", .integer()), .required("percent", .integer(in: 0...100)))),
                         "For many persons asked for at once; the best one that applies."),
-                    .required("taxBasisPoints", .integer(in: 0...10_000), "Value added tax on top, in hundredths of a per cent.")
+                    .required("taxBasisPoints", .integer(in: 0...10_000), "Value added tax on top, in hundredths of a per cent."),
+                    .optional(
+                        "groups",
+                        .object(
+                            .required("perRequest", minorUnits, "For each request that is accepted."),
+                            .required("perThousandEntries", minorUnits, "For each thousand entries that was begun.")),
+                        "Of a group's data; absent where they are free. What is refused costs nothing.")
                 ).named("Prices"))
         ).named("PriceList")
     }
@@ -245,7 +258,7 @@ extension QuoteItem: Documented {
 extension QuoteItem.Line: Documented {
     static var schema: JSONSchema {
         .object(
-            .required("what", .string(), "The code of a data type, or `request`."), .optional("perDay", minorUnits),
+            .required("what", .string(), "The code of a data type, `request`, `group-request` or `group-entries`."), .optional("perDay", minorUnits),
             .optional("days", minorUnits, "Each 24 hours of the period that were begun; at least one."),
             .required("price", minorUnits, "Without rebate and tax.")
         ).named("QuoteLine")
@@ -296,7 +309,9 @@ extension StepItem: Documented {
 extension PaymentItem: Documented {
     static var schema: JSONSchema {
         .object(
-            .required("payment", .identifier(Payment.self)), .required("request", .identifier(DataRequest.self)),
+            .required("payment", .identifier(Payment.self)),
+            .optional("request", .identifier(DataRequest.self), "What is paid for; absent where that is a group request."),
+            .optional("groupRequest", .identifier(GroupDataRequest.self)),
             .required("status", .oneOf(PaymentStatus.allCases.map(\.rawValue)), "Data leave only where it is `paid`."),
             .required("amount", AmountItem.schema), .required("priceListVersion", .integer(in: 0...Int(Int32.max))),
             .optional("isFeasible", .boolean, "What the handler found at submission; absent while it has not said."),
@@ -324,7 +339,8 @@ extension InvoiceItem: Documented {
                 "invoice", .string(pattern: "^[0-9]{4}-[0-9A-Z-]{6,21}$"),
                 "Without gaps within a year (UTC). `2026-RTDZRL3-000001`: of a series that began when we went back to a copy of ours."),
             .required("kind", .oneOf(Invoice.Kind.allCases.map(\.rawValue))), .required("payment", .identifier(Payment.self)),
-            .required("request", .identifier(DataRequest.self)), .required("issuedAt", .time),
+            .optional("request", .identifier(DataRequest.self), "Absent where a group request was paid."),
+            .optional("groupRequest", .identifier(GroupDataRequest.self)), .required("issuedAt", .time),
             .required(
                 "seller", .object(.required("name", .string()), .required("address", .string()), .required("vatNumber", .string()))),
             .required(

@@ -95,6 +95,12 @@ struct PaymentRepository: Sendable {
         return try paymentStore.change(db, of: request.id) { $0.accepted(at: now) }?.amount ?? Amount(minor: 0, currency: "EUR")
     }
 
+    /// The data of a group were released: what they cost is due from now on, what costs nothing is paid (ANO-12).
+    func released(_ db: Database, _ group: GroupScope, of organisation: OrganisationID, from: Timestamp, to: Timestamp) throws {
+        let scope = RequestScope(types: [], from: from, to: to, granularity: .hours, group: group)
+        try due(db, PayableRequest(id: group.request.billed, organisation: organisation, scope: scope))
+    }
+
     /// The request is over; what was paid goes back unless something was delivered.
     func closed(_ db: Database, _ request: RequestID, as outcome: RequestStatus) throws {
         let now = clock()

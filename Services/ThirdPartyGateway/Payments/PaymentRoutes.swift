@@ -24,6 +24,7 @@ struct PaymentRoutes: Sendable {
                 .query("show", .oneOf(Kept.allCases.map(\.rawValue)), "Only what is to be paid, or only what was."),
                 .query("status", .oneOf(PaymentStatus.allCases.map(\.rawValue)), "Only those of this status."),
                 .query("request", .identifier(DataRequest.self), "Only that of this request."),
+                .query("groupRequest", .identifier(GroupDataRequest.self), "Only that of this group request."),
                 .query("from", .time, "Of requests made since then."), .query("to", .time, "Of requests made before then."), .limit, .after,
             ],
             answers: [
@@ -35,7 +36,8 @@ struct PaymentRoutes: Sendable {
             let filter = PaymentFilter(
                 organisation: organisation, status: try exchange.queryChoice("status", of: PaymentStatus.self),
                 isOpen: try exchange.queryChoice("show", of: Kept.self).map { $0 == .open },
-                request: try exchange.queryIdentifier("request", of: DataRequest.self), from: try exchange.queryTime("from"),
+                request: try exchange.queryIdentifier("request", of: DataRequest.self)
+                    ?? exchange.queryIdentifier("groupRequest", of: GroupDataRequest.self)?.billed, from: try exchange.queryTime("from"),
                 to: try exchange.queryTime("to"))
             let (items, next) = try await service.list(filter, before: try exchange.cursor(Int64.init), limit: try exchange.pageLimit)
             return try .json(Page(items: items.map { PaymentItem($0, methods: methods) }, next: next.map(String.init)))

@@ -116,12 +116,12 @@ struct PaymentStore: Sendable {
             case .paid: try receipt(db, stored, bill, at: now)
             case .release: try release(db, bill.request)
             case .refunded: try creditNote(db, stored, bill, at: now)
-            case .notify(let notice): try notify(db, bill, notice)
+            case .notify(let notice): try notify(db, stored, bill, notice)
             }
         }
     }
 
-    /// Data may leave from now on: downloads open, a subscription begins.
+    /// Data may leave from now on: downloads open, a subscription begins. Whoever hands out a group's data looks at the bill itself.
     private func release(_ db: Database, _ request: RequestID) throws {
         // What is due for a request that was stopped can be paid still (SHR-25); nothing begins by that.
         guard try releases.table.find(db, request)?.status == .approved else { return }
@@ -152,7 +152,7 @@ struct PaymentStore: Sendable {
         try organisations.mail(
             db, to: bill.organisation, .paymentReceived,
             [
-                "amount": bill.amount.text, "request": "\(bill.request)", "invoice": "\(invoice.number)",
+                "amount": bill.amount.text, "request": stored.requestName, "invoice": "\(invoice.number)",
                 "link": link(invoice.number),
             ])
     }
@@ -165,11 +165,11 @@ struct PaymentStore: Sendable {
         let note = try invoices.issue(db, .creditNote, content, for: bill.payment, of: bill.organisation, at: now)
         try organisations.mail(
             db, to: bill.organisation, .paymentRefunded,
-            ["amount": bill.amount.text, "request": "\(bill.request)", "invoice": "\(note.number)", "link": link(note.number)])
+            ["amount": bill.amount.text, "request": stored.requestName, "invoice": "\(note.number)", "link": link(note.number)])
     }
 
-    private func notify(_ db: Database, _ bill: Bill, _ notice: PaymentNotice) throws {
-        var values = ["amount": bill.amount.text, "request": "\(bill.request)"]
+    private func notify(_ db: Database, _ stored: StoredBill, _ bill: Bill, _ notice: PaymentNotice) throws {
+        var values = ["amount": bill.amount.text, "request": stored.requestName]
         let template: MessageTemplate
         switch notice {
         case .failed(let reason): (template, values["reason"]) = (.paymentFailed, reason)

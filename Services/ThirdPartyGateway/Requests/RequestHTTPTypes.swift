@@ -7,7 +7,7 @@ import Sealing
 
 /// How far a request's data are (PAY-04, SHR-10).
 enum DataAvailability: String, Codable, CaseIterable, Hashable, Sendable {
-    /// The person has not answered.
+    /// The person has not answered, or nobody has judged the group.
     case waiting
     case paymentOutstanding = "payment-outstanding"
     /// It was paid, and the payer's bank contests that: nothing leaves until it has decided.

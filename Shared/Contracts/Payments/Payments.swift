@@ -52,15 +52,17 @@ package struct PaymentEntry: Hashable, Codable, Sendable {
     package var attention: PaymentAttention?
     /// Why, in the handler's word.
     package var reason: String?
+    /// Of a group request, whose bits `request` has then too; absent for a request for one person's data.
+    package var group: GroupRequestID?
 
     package init(
         payment: PaymentID, request: RequestID, organisation: OrganisationID, status: PaymentStatus, amount: Amount,
         method: PaymentMethod?, reference: String, invoice: String?, changedAt: Timestamp, attention: PaymentAttention? = nil,
-        reason: String? = nil
+        reason: String? = nil, group: GroupRequestID? = nil
     ) {
         (self.payment, self.request, self.organisation, self.status) = (payment, request, organisation, status)
         (self.amount, self.method, self.reference, self.invoice) = (amount, method, reference, invoice)
-        (self.changedAt, self.attention, self.reason) = (changedAt, attention, reason)
+        (self.changedAt, self.attention, self.reason, self.group) = (changedAt, attention, reason, group)
     }
 }
 

@@ -1,6 +1,6 @@
 // What data cost: the list that the operator maintains and third parties see before they commit (PAY-01).
 
-/// Prices of data about one person. All of them may be 0 (CON-25).
+/// Prices of data, of one person unless told. All of them may be 0 (CON-25).
 package struct PriceList: Hashable, Codable, Sendable {
     /// Of one data type for each day that was begun, by the finest step that is handed out; minor units, without tax.
     package struct Rate: Hashable, Codable, Sendable {
@@ -18,6 +18,18 @@ package struct PriceList: Hashable, Codable, Sendable {
             case .minutes: minutes
             case .hours: hours
             }
+        }
+    }
+
+    /// Of a group's data, which are released or cost nothing.
+    package struct GroupRate: Hashable, Codable, Sendable {
+        /// For each request that is accepted; minor units, without tax.
+        package var perRequest: Int64
+        /// For each thousand entries that was begun; minor units, without tax.
+        package var perThousandEntries: Int64
+
+        package init(perRequest: Int64, perThousandEntries: Int64) {
+            (self.perRequest, self.perThousandEntries) = (perRequest, perThousandEntries)
         }
     }
 
@@ -45,12 +57,15 @@ package struct PriceList: Hashable, Codable, Sendable {
     package var rebates: [Rebate]
     /// Value added tax on top, in hundredths of a per cent: 2200 is 22 %.
     package var taxBasisPoints: Int
+    /// Absent where the data of groups are free of charge.
+    package var groups: GroupRate?
 
     package init(
-        currency: String, perRequest: Int64, usual: Rate, types: [String: Rate] = [:], rebates: [Rebate] = [], taxBasisPoints: Int = 0
+        currency: String, perRequest: Int64, usual: Rate, types: [String: Rate] = [:], rebates: [Rebate] = [], taxBasisPoints: Int = 0,
+        groups: GroupRate? = nil
     ) {
         (self.currency, self.perRequest, self.usual, self.types) = (currency, perRequest, usual, types)
-        (self.rebates, self.taxBasisPoints) = (rebates, taxBasisPoints)
+        (self.rebates, self.taxBasisPoints, self.groups) = (rebates, taxBasisPoints, groups)
     }
 
     /// Everything is free of charge: what holds until the operator has set a list.
@@ -70,6 +85,10 @@ package struct PriceList: Hashable, Codable, Sendable {
             }
         }
         check("perRequest", perRequest)
+        if let groups {
+            check("groups/perRequest", groups.perRequest)
+            check("groups/perThousandEntries", groups.perThousandEntries)
+        }
         for (name, rate) in [("usual", usual)] + types.sorted(by: { $0.key < $1.key }).map({ ("types/\($0.key)", $0.value) }) {
             for granularity in GrantGranularity.allCases { check("\(name)/\(granularity.rawValue)", rate.perDay(granularity)) }
         }

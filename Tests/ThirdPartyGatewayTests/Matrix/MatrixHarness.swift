@@ -45,7 +45,9 @@ final class MatrixHarness: Sendable {
             folder, ["TRACKME_HTTP_PUBLIC_ORIGIN": OrganisationHarness.origin, "TRACKME_ORG_CALLS_PER_MINUTE": "1000000"])
         try harness.introducePeers()
         // Whoever is asked something else says at once that it knows no such question.
-        let neighbours: [(Peer, Methods)] = [(.consent, TestConsent().methods), (.ingest, Methods()), (.notifier, Methods())]
+        let neighbours: [(Peer, Methods)] = [
+            (.consent, TestConsent().methods), (.ingest, Methods()), (.notifier, Methods()), (.anonymiser, Methods()),
+        ]
         let others = try neighbours.map { (try harness.runtime($0.0), $0.1) }
         for (other, methods) in others { try await other.answer(methods) }
         var reader = harness.reader

@@ -1,0 +1,257 @@
+// The doors of group requests: a form is judged at once, what is released is paid and fetched (ANO).
+
+import Contracts
+import Foundation
+import HTTPKit
+import HTTPTypes
+import NIOCore
+import ServiceKit
+
+struct GroupRoutes: Sendable {
+    let service: GroupService
+    let admit: Admit
+    /// Ends early, with an error, where its task is cancelled.
+    let pause: @Sendable (Duration) async throws -> Void
+
+    var all: [Route] { [open, list, find, entries, catalogue, places] }
+
+    private static let groupID = Parameter.path("group", .identifier(GroupDataRequest.self), "The group request's id.")
+    /// Until it is worth asking again for an answer that was not there.
+    private static let soon = Duration.seconds(5)
+
+    private static let reasons = GroupRefusal.allCases.map(\.rawValue).joined(separator: ", ")
+
+    // MARK: Making one
+
+    private var open: Route {
+        Route(
+            .post, "/thirdparty/v1/group-requests", as: "createGroupRequest", access: .organisation,
+            scopes: [Right.requestsWrite.rawValue], summary: "Asks for the data of a group of people",
+            description: """
+                Needs `requests:write`. \
+                Judged at once, by no human. 201: released; `price` and `payment` say what is due before it can be fetched. 422 \
+                `\(Problem.groupNotAnonymisable.name)`: the group cannot be anonymised; the body has `reason` (\(Self.reasons)) and is \
+                the same for every request that is refused for it. Loosen the filters and send it again; `Location` names what was \
+                refused, with its form. 503: the form is kept and its answer not there yet; the same `Idempotency-Key` later gets it.
+                """,
+            body: .json(TypedGroupForm.self, examples: [TypedGroupForm.example], limit: 64 << 10, inflatedLimit: 64 << 10),
+            answers: [
+                .json(201, "Released", GroupRequestItem.self, example: Examples.groupRequest).sending(.location), .noAdmission,
+                .problem(422, Problem.groupNotAnonymisable.name, "invalid-body").sending(.location),
+                .problem(503, Problem.groupAnswerAwaited.name),
+            ], takesIdempotencyKey: true
+        ) { exchange in
+            let arrival = service.clock()
+            let standing = try await admit(exchange, .requestsWrite)
+            let bytes = Array(try await exchange.body().readableBytesView)
+            let form: TypedGroupForm = try await exchange.json(in: Data(bytes))
+            _ = try RequestRoutes.reading { () throws(FormFaults) in try form.read(at: arrival) }
+            let kept = try await service.submit(form, of: standing, try RepeatableRequest(exchange, bytes, "open-group-request"))
+            guard let shown = kept.shown else { throw Problem.absent }
+            return try await answer(shown, kept.isRepeated, arrival, exchange)
+        }
+    }
+
+    private func answer(
+        _ shown: ShownGroupRequest, _ isRepeated: Bool, _ arrival: Timestamp, _ exchange: Exchange
+    ) async throws -> HTTPAnswer {
+        let location = "/thirdparty/v1/group-requests/\(shown.stored.id)"
+        if let reason = shown.outcome?.refusal {
+            try await pause(RefusalStep.wait(since: arrival, at: service.clock()))
+            return try GroupRefusalBody(reason, in: exchange.language).answer().with(.location, location)
+        }
+        if let faults = shown.faults { throw Problem.invalidBody(faults) }
+        guard shown.outcome?.release != nil else { throw Self.notThereYet }
+        let answer = try HTTPAnswer.json(GroupRequestItem(shown, exchange.language), status: 201).with(.location, location)
+        return isRepeated ? answer.with(.idempotencyReplayed, "true") : answer
+    }
+
+    private static let notThereYet = Refusal(
+        Problem.groupAnswerAwaited.saying(
+            """
+            What you sent is kept. Send it again under the same Idempotency-Key after as long as `Retry-After` says, or look at your group \
+            requests.
+            """,
+            italian:
+                """
+                Quanto inviato è conservato. Lo invii di nuovo con la stessa Idempotency-Key dopo il tempo indicato da `Retry-After`, o \
+                guardi le sue richieste di gruppo.
+                """), retryAfter: soon)
+
+    // MARK: Looking
+
+    private var list: Route {
+        Route(
+            .get, "/thirdparty/v1/group-requests", as: "listGroupRequests", access: .organisation, scopes: [Right.requestsRead.rawValue],
+            summary: "The organisation's group requests, newest first",
+            description: "Needs `requests:read`. Those that were refused, or whose form was wrong, can be seen for "
+                + "\(GroupService.refusedKept.wholeMilliseconds / 86_400_000) days.",
+            parameters: [.limit, .after],
+            answers: [
+                .json(200, "One page", Page<GroupRequestItem>.self, example: Examples.page(Examples.groupRequest)), .noAdmission,
+            ]
+        ) { exchange in
+            let standing = try await admit(exchange, .requestsRead)
+            let (items, next) = try await service.list(
+                of: standing.id, before: try exchange.cursor(Int64.init), limit: try exchange.pageLimit)
+            return try .json(
+                Page(items: items.map { GroupRequestItem($0, exchange.language) }, next: next.map { String($0) }))
+        }
+    }
+
+    private var find: Route {
+        Route(
+            .get, "/thirdparty/v1/group-requests/{group}", as: "getGroupRequest", access: .organisation,
+            scopes: [Right.requestsRead.rawValue], summary: "One group request, with its form",
+            description: "Needs `requests:read`.", parameters: [Self.groupID],
+            answers: [
+                .json(200, "The group request", GroupRequestItem.self, example: Examples.groupRequest), .noAdmission,
+                .problem(404, "not-found"),
+            ]
+        ) { exchange in
+            let standing = try await admit(exchange, .requestsRead)
+            guard let shown = try await service.find(exchange.identifier("group"), of: standing.id) else { throw Problem.absent }
+            return try .json(GroupRequestItem(shown, exchange.language))
+        }
+    }
+
+    // MARK: Fetching
+
+    private static let forms = [MediaType.json, "application/x-ndjson", "text/csv"]
+    /// Entries of one page.
+    private static let most = ReadGroupRelease.mostEntries
+    private static let usual = 1000
+    /// Pages that are looked through for one that holds something.
+    private static let mostPages = 16
+
+    private var entries: Route {
+        Route(
+            .get, "/thirdparty/v1/group-requests/{group}/entries", as: "listGroupEntries", access: .organisation,
+            scopes: [Right.dataRead.rawValue], summary: "What was released of a group, once it is paid",
+            description: """
+                Needs `data:read`. \
+                As JSON page by page, by table and time; go on while `next` is not null, also after a page that holds nothing. As \
+                NDJSON or CSV (`Accept`) the whole at once, as fast as you read. Each entry describes at least ten people, or, in \
+                statistics, carries noise. The hours of a day are those in UTC in which an entry begins. The header \
+                `\(ResponsibilityNotice.header)` reminds of who answers for the data.
+                """,
+            parameters: [
+                Self.groupID, .query("type", .string(length: 1...64), "Only those of this type."),
+                .query("hourFrom", .integer(in: GroupEntryChoice.hours), "Only those that begin in this hour of a day or later."),
+                .query("hourTo", .integer(in: GroupEntryChoice.hours), "Only before this hour; over midnight where `hourFrom` is later."),
+                .query("limit", .integer(in: 1...Self.most), "Of JSON: entries at most; \(Self.usual) unless told."), .after,
+            ],
+            answers: [
+                Answer(
+                    200, "One page, or the whole",
+                    contents: [.init(MediaType.json, GroupEntryJSON.pageSchema, examples: [Examples.groupEntries])]
+                        + Self.forms.dropFirst().map { .init($0, .string()) }
+                ).sending(.dataResponsibility),
+                .noAdmission, .problem(402, Problem.paymentOutstanding.name), .problem(403, Problem.notEntitled.name),
+                .problem(404, "not-found"), .problem(406, "not-acceptable"), .problem(409, Problem.groupNotReleased.name),
+                .problem(503, Problem.dataInPreparation.name),
+            ]
+        ) { exchange in
+            let standing = try await admit(exchange, .dataRead)
+            let id: GroupRequestID = try exchange.identifier("group")
+            let choice = GroupEntryChoice(
+                type: try exchange.query("type"), hourFrom: try exchange.queryInteger("hourFrom", in: GroupEntryChoice.hours),
+                hourTo: try exchange.queryInteger("hourTo", in: GroupEntryChoice.hours))
+            let limit = try exchange.queryInteger("limit", in: 1...Self.most) ?? Self.usual
+            let after = try exchange.cursor { String($0) }
+            let form = try exchange.preferred(of: Self.forms)
+            let answer = try await DataRoutes.answering { () async throws -> HTTPAnswer in
+                guard form != MediaType.json else {
+                    return try await page(id, standing.id, choice, after: after, limit: limit)
+                }
+                return try await whole(id, standing.id, choice, as: form)
+            }
+            return answer.with(.dataResponsibility, ResponsibilityNotice.text)
+        }
+    }
+
+    private func page(
+        _ id: GroupRequestID, _ organisation: OrganisationID, _ choice: GroupEntryChoice, after: String?, limit: Int
+    ) async throws -> HTTPAnswer {
+        var reply = try await service.page(id, of: organisation, after: after, limit: limit)
+        var found = reply.entries.filter(choice.contains)
+        for _ in 1..<Self.mostPages where found.isEmpty {
+            guard let next = reply.next else { break }
+            reply = try await service.page(id, of: organisation, after: next, limit: limit)
+            found = reply.entries.filter(choice.contains)
+        }
+        return .bytes(GroupEntryJSON.page(found, next: reply.next), contentType: MediaType.json)
+    }
+
+    /// The first page is read before anything is answered, so that what is refused is refused as a problem. Of the others one at a time
+    /// is in memory; where one may not leave any more the connection is cut, so that the caller sees that it is not whole.
+    private func whole(
+        _ id: GroupRequestID, _ organisation: OrganisationID, _ choice: GroupEntryChoice, as form: String
+    ) async throws -> HTTPAnswer {
+        let table = form == "text/csv" ? GroupEntryTable(attributes: try await service.release(id, of: organisation).attributes) : nil
+        let first = try await service.page(id, of: organisation, after: nil, limit: Self.most)
+        return .stream(contentType: form) { [service] writer in
+            if let table { try await writer.write(table.header) }
+            var reply = first
+            while true {
+                let chosen = reply.entries.filter(choice.contains)
+                try await writer.write(table?.records(chosen) ?? GroupEntryJSON.lines(chosen))
+                guard let next = reply.next else { return }
+                reply = try await service.page(id, of: organisation, after: next, limit: Self.most)
+            }
+        }
+    }
+
+    // MARK: What can be asked for
+
+    private var catalogue: Route {
+        Route(
+            .get, "/thirdparty/v1/group-catalogue", as: "getGroupCatalogue", access: .organisation,
+            scopes: [Right.requestsRead.rawValue], summary: "What can be asked of a group",
+            description: "Needs `requests:read`. Codes, steps and bounds for the form of a group request; nothing of it depends on people.",
+            answers: [
+                .json(200, "The catalogue", GroupCatalogueItem.self, example: Examples.groupCatalogue), .noAdmission,
+                .problem(503, Problem.dataInPreparation.name),
+            ]
+        ) { exchange in
+            _ = try await admit(exchange, .requestsRead)
+            return try .json(GroupCatalogueItem(try await Self.asking { try await service.questions.catalogue(ReadGroupCatalogue()) }))
+        }
+    }
+
+    private static let textLength = 1...100
+
+    private var places: Route {
+        Route(
+            .get, "/thirdparty/v1/group-catalogue/places", as: "findGroupPlaces", access: .organisation,
+            scopes: [Right.requestsRead.rawValue], summary: "Places that people can be chosen by",
+            description: "Needs `requests:read`. At most 20, the higher levels first.",
+            parameters: [
+                .query("text", .string(length: Self.textLength), required: true, "A code, or the beginning of a name; case does not count.")
+            ],
+            answers: [
+                .json(200, "The places", GroupPlacesItem.self, example: Examples.groupPlaces), .noAdmission,
+                .problem(503, Problem.dataInPreparation.name),
+            ]
+        ) { exchange in
+            _ = try await admit(exchange, .requestsRead)
+            let text = try exchange.required(
+                "text",
+                exchange.query("text", orElse: .wrongLength(Self.textLength)) { text in
+                    // By bytes first: one character may be made of any number of them.
+                    text.utf8.count <= 8 * Self.textLength.upperBound && Self.textLength.contains(text.unicodeScalars.count) ? text : nil
+                })
+            let reply = try await Self.asking { try await service.questions.places(FindGroupPlaces(text: text)) }
+            return try .json(GroupPlacesItem(items: reply.places.map(GroupPlaceItem.init)))
+        }
+    }
+
+    /// Whatever keeps the anonymiser from answering is over some time.
+    private static func asking<Reply: Sendable>(_ ask: () async throws -> Reply) async throws -> Reply {
+        do {
+            return try await ask()
+        } catch is Failure {
+            throw DataRefusal.silent.problem
+        }
+    }
+}

@@ -1,0 +1,190 @@
+// Asking the anonymiser for the data of groups: every form is written down first and asked under one id until there is an answer.
+
+import Contracts
+import Logging
+import ServiceKit
+import Storage
+
+/// A group request as its organisation sees it.
+struct ShownGroupRequest: Sendable {
+    let stored: StoredGroupRequest
+    let draft: GroupDraft
+    /// Nil until the anonymiser has answered.
+    let outcome: ReleaseGroup.Reply?
+    /// Of what was released.
+    let bill: Bill?
+}
+
+struct GroupService: Sendable {
+    /// Forms that the anonymiser is asked about at the same time.
+    private static let atOnce = 4
+    /// While the anonymiser does not answer.
+    private static let backoff = Backoff(.milliseconds(250), upTo: .seconds(15))
+    /// Polls in case a wake-up was lost.
+    private static let pollInterval = Duration.seconds(10)
+    /// How long a request of which nothing came can be looked at.
+    static let refusedKept = Duration.seconds(30 * 86_400)
+
+    let store: Store
+    let vault: GroupVault
+    let payments: PaymentRepository
+    let questions: GroupQuestions
+    let firstAnswers: FirstAnswers<GroupRequestID>
+    let logger: Logger
+    let clock: @Sendable () -> Timestamp
+    private let wakeUp = WakeUpSignal()
+    private let table = GroupRequestStore()
+
+    init(
+        store: Store, vault: GroupVault, payments: PaymentRepository, questions: GroupQuestions,
+        firstAnswers: FirstAnswers<GroupRequestID>, logger: Logger, clock: @escaping @Sendable () -> Timestamp
+    ) {
+        (self.store, self.vault, self.payments, self.questions) = (store, vault, payments, questions)
+        (self.firstAnswers, self.logger, self.clock) = (firstAnswers, logger, clock)
+    }
+
+    // MARK: Asking
+
+    /// Keeps the form, whatever is killed when, and asks at once.
+    /// - Parameter request: tells a repetition of the same form.
+    /// - Returns: it as it is then, `sending` where the anonymiser is silent; nil where its organisation is gone meanwhile.
+    func submit(
+        _ form: TypedGroupForm, of standing: Standing, _ request: RepeatableRequest
+    ) async throws -> (shown: ShownGroupRequest?, isRepeated: Bool) {
+        let (now, new) = (clock(), GroupRequestID.random())
+        let draft = try vault.seal(GroupDraft(form: form, askedBy: standing.actor), of: new)
+        let (id, isRepeated) = try await store.write { [table, firstAnswers] db -> (GroupRequestID, Bool) in
+            if let first = try firstAnswers.find(db, request) { return (first, true) }
+            try table.add(db, new, of: standing.id, draft: draft, at: now)
+            try firstAnswers.remember(db, new, of: request, status: 201, at: now)
+            return (new, false)
+        }
+        let waiting = try await store.read { [table] db in try table.find(db, id) }
+        if let waiting, waiting.status == .sending, try await !ask(waiting) { wakeUp.notify() }
+        return (try await find(id, of: standing.id), isRepeated)
+    }
+
+    /// Asks what waits, until it is cancelled.
+    func run() async throws {
+        try await WorkLoop(every: Self.pollInterval, signal: wakeUp, backoff: Self.backoff).run {
+            let waiting = try await store.write { [table, clock] db in
+                try table.expire(db, before: clock() - Self.refusedKept)
+                return try table.waiting(db, limit: Self.atOnce)
+            }
+            guard !waiting.isEmpty else { return .whenWoken }
+            let areAnswered = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for request in waiting { group.addTask { try await ask(request) } }
+                return try await group.reduce(true) { $0 && $1 }
+            }
+            return areAnswered ? .atOnce : .backOff
+        }
+    }
+
+    /// False where the anonymiser did not answer.
+    private func ask(_ stored: StoredGroupRequest) async throws -> Bool {
+        // Judged when it was sent: its period was over by then.
+        let form = try vault.draft(stored).form.read(at: Timestamp(milliseconds: .max))
+        do {
+            let reply = try await questions.release(ReleaseGroup(request: stored.id, organisation: stored.organisation, form: form))
+            if let status = GroupRequestStatus(reply) {
+                try await settle(stored, status, reply)
+                return true
+            }
+            logger.error("the anonymiser's answer to a group request says nothing")
+        } catch let failure as Failure {
+            logger.notice("the anonymiser did not answer a group request", metadata: ["code": "\(failure.code.rawValue)"])
+        }
+        try await store.write { [table, clock] db in try table.triedInVain(db, stored.id, at: clock()) }
+        return false
+    }
+
+    /// The answer, and with it what its data cost, in one transaction.
+    private func settle(_ stored: StoredGroupRequest, _ status: GroupRequestStatus, _ reply: ReleaseGroup.Reply) async throws {
+        let sealed = try vault.seal(reply, of: stored.id)
+        try await store.write { [table, payments, clock] db in
+            guard try table.settle(db, stored.id, status, outcome: sealed, at: clock()), let release = reply.release else { return }
+            try payments.released(
+                db, GroupScope(request: stored.id, entries: release.entries), of: stored.organisation, from: release.from, to: release.to)
+        }
+    }
+
+    // MARK: Looking
+
+    /// Nil where there is none, or it is another organisation's.
+    func find(_ id: GroupRequestID, of organisation: OrganisationID) async throws -> ShownGroupRequest? {
+        try await store.read { [self] db in
+            guard let stored = try table.find(db, id), stored.organisation == organisation else { return nil }
+            return try shown(stored, payments.bill(db, of: id.billed))
+        }
+    }
+
+    /// Newest first.
+    func list(of organisation: OrganisationID, before: Int64?, limit: Int) async throws -> (items: [ShownGroupRequest], next: Int64?) {
+        try await store.read { [self] db in
+            let rows = try table.page(db, of: organisation, before: before, limit: limit + 1)
+            let items = try rows.prefix(limit).map { try shown($0, payments.bill(db, of: $0.id.billed)) }
+            return (items, rows.count > limit ? items.last?.stored.number : nil)
+        }
+    }
+
+    private func shown(_ stored: StoredGroupRequest, _ bill: Bill?) throws -> ShownGroupRequest {
+        ShownGroupRequest(stored: stored, draft: try vault.draft(stored), outcome: try vault.outcome(stored), bill: bill)
+    }
+
+    // MARK: Reading
+
+    /// What is released, where it may leave now (ANO-12).
+    /// - Throws: `not-found`, `group-not-released`, or the problem of a `DataAccess.Refusal`.
+    func release(_ id: GroupRequestID, of organisation: OrganisationID) async throws -> GroupRelease {
+        guard let shown = try await find(id, of: organisation) else { throw Problem.absent }
+        guard let release = shown.outcome?.release else {
+            throw Problem.groupNotReleased.saying(
+                "It is \(shown.stored.status.rawValue). Look at the request; send another one with other filters.",
+                italian: "È nello stato \(shown.stored.status.rawValue). Guardi la richiesta; ne invii un'altra con altri filtri.")
+        }
+        guard shown.bill?.status == .paid else {
+            throw (shown.bill?.hold.map { DataAccess.Refusal.held($0) } ?? .paymentOutstanding).problem
+        }
+        return release
+    }
+
+    /// One page of the entries. Looked at anew before each: what was paid may go back meanwhile.
+    /// - Throws: as `release`; `DataRefusal`.
+    func page(_ id: GroupRequestID, of organisation: OrganisationID, after: String?, limit: Int) async throws -> ReadGroupRelease.Reply {
+        _ = try await release(id, of: organisation)
+        let reply: ReadGroupRelease.Reply
+        do {
+            reply = try await questions.read(
+                ReadGroupRelease(request: id, organisation: organisation, after: after, limit: min(limit, ReadGroupRelease.mostEntries)))
+        } catch let failure as Failure {
+            switch failure.code {
+            case .invalid: throw DataRefusal.invalid(failure.reason)
+            case .notFound, .forbidden, .conflict, .unavailable, .deadline, .internal, .unknownMethod: throw DataRefusal.silent
+            }
+        }
+        if !reply.entries.isEmpty { try await noteDelivery(of: id) }
+        return reply
+    }
+
+    /// From the first entry on, what was paid does not go back by itself: both in one transaction, or nothing leaves.
+    private func noteDelivery(of id: GroupRequestID) async throws {
+        let isNoted = try await store.readBriefly { [payments] db in try payments.bill(db, of: id.billed)?.isDelivered }
+        guard isNoted == false else { return }
+        try await store.write { [payments] db in
+            guard try payments.isPaid(db, id.billed) else { throw DataAccess.Refusal.paymentOutstanding }
+            try payments.delivered(db, id.billed)
+        }
+    }
+}
+
+extension GroupRequestStatus {
+    /// Nil for an answer that says nothing.
+    init?(_ reply: ReleaseGroup.Reply) {
+        switch (reply.release, reply.refusal, reply.faults) {
+        case (.some, nil, nil): self = .accepted
+        case (nil, .some, nil): self = .refused
+        case (nil, nil, .some(let faults)) where !faults.isEmpty: self = .invalid
+        default: return nil
+        }
+    }
+}
