@@ -40,4 +40,15 @@ struct CohortGoldenTests {
             #expect(cell.map { GridCell.bounds.contains(Int($0.x)) && GridCell.bounds.contains(Int($0.y)) } == true)
         }
     }
+
+    @Test("The middle of a square lies in it, half a kilometre from its edges")
+    func middles() {
+        for (x, y) in [(716, 5055), (0, 0), (-1, -1), (9000, 100), (-3, -10_008), (12, 10_007)] as [(Int32, Int32)] {
+            let cell = GridCell(x: x, y: y)
+            #expect(GridCell(latitude: cell.middle.latitude, longitude: cell.middle.longitude) == cell)
+        }
+        let milan = GridCell(x: 716, y: 5055).middle
+        #expect(abs(milan.latitude - 45.46514) < 0.00001)
+        #expect(abs(milan.longitude - 9.18756) < 0.00001)
+    }
 }

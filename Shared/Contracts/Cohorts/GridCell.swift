@@ -26,5 +26,12 @@ package struct GridCell: Hashable, Comparable, Codable, Sendable {
         self.init(x: Int32(column), y: Int32(row))
     }
 
+    /// The place in its middle, in degrees (WGS 84). What has no place on the Earth lies beyond ±90° or ±180°; so may the middle of a square
+    /// that reaches across ±180°.
+    package var middle: (latitude: Double, longitude: Double) {
+        let latitude = (Double(y) + 0.5) / Self.kilometresPerDegree
+        return (latitude, (Double(x) + 0.5) / (Self.kilometresPerDegree * cos(latitude * .pi / 180)))
+    }
+
     package static func < (one: GridCell, other: GridCell) -> Bool { (one.x, one.y) < (other.x, other.y) }
 }
