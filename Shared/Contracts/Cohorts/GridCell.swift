@@ -26,8 +26,8 @@ package struct GridCell: Hashable, Comparable, Codable, Sendable {
         self.init(x: Int32(column), y: Int32(row))
     }
 
-    /// The place in its middle, in degrees (WGS 84). What has no place on the Earth lies beyond ±90° or ±180°; so may the middle of a square
-    /// that reaches across ±180°.
+    /// The place in its middle, in degrees (WGS 84). Of what is no square of the Earth it lies beyond ±90° or ±180°; of a square that
+    /// reaches across ±180° it may.
     package var middle: (latitude: Double, longitude: Double) {
         let latitude = (Double(y) + 0.5) / Self.kilometresPerDegree
         return (latitude, (Double(x) + 0.5) / (Self.kilometresPerDegree * cos(latitude * .pi / 180)))
