@@ -63,6 +63,7 @@ let package = Package(
         .executable(name: "sos-dispatcher", targets: ["SOSDispatcher"]),
         .executable(name: "notifier", targets: ["Notifier"]),
         .executable(name: "thirdparty-gateway", targets: ["ThirdPartyGateway"]),
+        .executable(name: "anonymiser", targets: ["Anonymiser"]),
         .executable(name: "trackme", targets: ["Operator"]),
     ],
     dependencies: [
@@ -141,14 +142,14 @@ let package = Package(
                 .logging, .metrics, .lifecycle,
             ]),
         service(
+            "Anonymiser",
+            ["Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "ServiceKit", .grdb, .logging, .metrics, .lifecycle]),
+        service(
             "Operator",
             [
                 "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "Outbound", "Documents", "ServiceKit", .argumentParser, .grdb,
                 .httpTypes, .nioCore, .logging, .lifecycle,
             ]),
-
-        // No process yet: its domain alone.
-        .target(name: "Anonymiser", path: "Services/Anonymiser", exclude: ["README.md"], swiftSettings: house),
 
         // MARK: Benchmarks
         .executableTarget(
@@ -202,19 +203,21 @@ let package = Package(
                 "ThirdPartyGateway", "Bus", "Contracts", "Documents", "HTTPKit", "Outbound", "Sealing", "ServiceKit", "Storage",
                 "Telemetry", "TestKit", .grdb, .httpTypes, .lifecycle, .logging, .nioCore,
             ]),
-        tests(of: "Anonymiser", ["Anonymiser", "TestKit"]),
+        tests(
+            of: "Anonymiser",
+            ["Anonymiser", "Bus", "Contracts", "HTTPKit", "Sealing", "ServiceKit", "Storage", "TestKit", .grdb, .lifecycle, .logging]),
         tests(of: "Operator", ["Operator", "Contracts", "Sealing", "ServiceKit", "TestKit", .argumentParser]),
         tests(
             of: "House",
             [
-                "Ingest", "Consent", "SOSDispatcher", "Notifier", "ThirdPartyGateway", "Operator", "Contracts", "ServiceKit", "Storage",
-                .argumentParser, .grdb,
+                "Ingest", "Consent", "SOSDispatcher", "Notifier", "ThirdPartyGateway", "Anonymiser", "Operator", "Contracts", "ServiceKit",
+                "Storage", .argumentParser, .grdb,
             ]),
         tests(
             of: "Suite",
             [
-                "Ingest", "Consent", "SOSDispatcher", "Notifier", "ThirdPartyGateway", "Operator", "Bus", "Contracts", "HTTPKit",
-                "Outbound", "Sealing",
+                "Ingest", "Consent", "SOSDispatcher", "Notifier", "ThirdPartyGateway", "Anonymiser", "Operator", "Bus", "Contracts",
+                "HTTPKit", "Outbound", "Sealing",
                 "ServiceKit", "Storage",
                 "TestKit", .grdb,
                 .lifecycle, .logging,
@@ -222,8 +225,8 @@ let package = Package(
         tests(
             of: "System",
             [
-                "Ingest", "Consent", "SOSDispatcher", "Notifier", "ThirdPartyGateway", "Operator", "Bus", "Contracts", "Outbound",
-                "Sealing", "ServiceKit",
+                "Ingest", "Consent", "SOSDispatcher", "Notifier", "ThirdPartyGateway", "Anonymiser", "Operator", "Bus", "Contracts",
+                "Outbound", "Sealing", "ServiceKit",
                 "Storage", "TestKit", .grdb, .lifecycle, .logging,
             ], exclude: ["Chaos/fault.c"]),
     ]

@@ -13,11 +13,11 @@ extension Runtime {
     /// - Parameters:
     ///   - webhooks: see `HTTPServer`, as for `authenticate` and `recognise`.
     ///   - store: not ready while its disk has no room, whether or not somebody has tried to write.
-    ///   - tokens: what is known of sessions, for event streams.
+    ///   - tokens: what is known of sessions, for event streams; nil where nobody logs in.
     ///   - missing: see `Health`, as for `remarks`.
     ///   - isEnded: what only this service knows of those who listen, beside their sessions: a device that was removed.
     package func server(
-        _ description: HTTPServer.Description, routes: [Route], webhooks: [WebhookDescription] = [], store: Store, tokens: TokenChecker,
+        _ description: HTTPServer.Description, routes: [Route], webhooks: [WebhookDescription] = [], store: Store, tokens: TokenChecker?,
         missing: @escaping @Sendable () async -> [String] = { [] }, remarks: @escaping @Sendable () async -> [String] = { [] },
         authenticate: @escaping Authenticate, recognise: Recognise? = nil,
         isEnded: @escaping @Sendable (Caller) -> Bool = { _ in false }
@@ -29,7 +29,7 @@ extension Runtime {
                 missing: { await missing() + (await store.hasRoom() ? [] : ["room on the disk for the store"]) },
                 remarks: { [self] in faults.remarks + keyRemarks + (await remarks()) }, metrics: metrics),
             authenticate: authenticate, recognise: recognise,
-            standing: { caller, provedAt in tokens.stands(caller, since: provedAt) && !isEnded(caller) }, logger: logger)
+            standing: { caller, provedAt in tokens?.stands(caller, since: provedAt) != false && !isEnded(caller) }, logger: logger)
     }
 
     /// No reason not to start: without it only the counting by address is coarser, since all that comes through the edge counts as one.

@@ -94,9 +94,6 @@ enum Exceptions {
         "Services/Operator/Commands/SimulateCommand.swift ledger": option,
     ]
 
-    /// Folders of `Services` that are no service yet, and what is there.
-    static let unfinishedServices: [String: String] = ["Anonymiser": "its domain, which nothing runs"]
-
     private static let states = "for senders that wait for the fate of one message; the suite's own follow `notify.deliveries`"
 
     /// Rights to ask that no code of the suite uses, as `Request peer`, and why they stay.

@@ -5,6 +5,7 @@ import GRDB
 import Storage
 import Testing
 
+@testable import Anonymiser
 @testable import Consent
 @testable import Ingest
 @testable import Notifier
@@ -36,6 +37,7 @@ struct ServiceFacts: Sendable {
             elsewhere: ["TRACKME_SOS_PLACE": "second"]),
         ServiceFacts(NotifierAssembly.self, [StoreSchema("notifier.db", Notifier.Migrations.all, Notifier.Migrations.notes)]),
         ServiceFacts(GatewayAssembly.self, [StoreSchema("thirdparty-gateway.db", GatewaySchema.migrations, GatewaySchema.notes)]),
+        ServiceFacts(AnonymiserAssembly.self, [StoreSchema("anonymiser.db", AnonymiserSchema.migrations, AnonymiserSchema.notes)]),
     ]
 
     /// The store that ServiceKit opens beside each service's own.

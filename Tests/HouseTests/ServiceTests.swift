@@ -18,20 +18,6 @@ struct ServiceTests {
         #expect(!tests.isEmpty, "Tests/\(service)Tests proves nothing")
     }
 
-    @Test("what is no service yet is no product and has no entry point, has tests, and its README says so")
-    func unfinished() {
-        let folders = SourceTree.folders(in: "Services")
-        for service in Exceptions.unfinishedServices.keys {
-            #expect(folders.contains(service), "there is no Services/\(service)")
-            #expect(!SourceTree.exists("Services/\(service)/App.swift"), "\(service) needs no exception")
-            #expect(!GeneratedTables.executables.contains { $0.folder == "Services/\(service)" }, "\(service) needs no exception")
-            let readme = SourceTree.text("Services/\(service)/README.md") ?? ""
-            #expect(readme.contains("not a service yet"), "Services/\(service)/README.md does not say that it is not a service yet")
-            let tests = SourceTree.swift.filter { $0.isUnder("Tests/\(service)Tests") && $0.code.contains { $0.contains("@Test") } }
-            #expect(!tests.isEmpty, "Tests/\(service)Tests proves nothing")
-        }
-    }
-
     @Test("docker-compose.yml runs every service in the order of README.md's table, as an image of this repository")
     func compose() {
         let compose = SourceTree.text("docker-compose.yml") ?? ""

@@ -32,8 +32,8 @@ enum SourceTree {
         return names.filter { isFolder("\(folder)/\($0)") }.sorted()
     }
 
-    /// Names of the folders of `Services` that are processes.
-    static let services = folders(in: "Services").filter { Exceptions.unfinishedServices[$0] == nil }
+    /// Names of the folders of `Services`, each a process.
+    static let services = folders(in: "Services")
 
     static func text(_ path: String) -> String? {
         try? String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)

@@ -60,39 +60,58 @@ struct AnonymityPolicy: Hashable, Sendable {
 }
 
 extension AnonymityPolicy {
-    /// One declared number: its name in settings, and what it may be.
+    /// One declared number: its name in settings under `ano.`, what it may be, and what it means.
     struct Setting: Sendable {
         let name: String
         let path: any WritableKeyPath<AnonymityPolicy, Int> & Sendable
         let bounds: ClosedRange<Int>
+        let meaning: String
+
+        init(_ name: String, _ path: any WritableKeyPath<AnonymityPolicy, Int> & Sendable, _ bounds: ClosedRange<Int>, _ meaning: String) {
+            (self.name, self.path, self.bounds, self.meaning) = (name, path, bounds, meaning)
+        }
     }
 
     /// Every number, once. The bounds let an operator be stricter than the requirements, never laxer.
     static let settings: [Setting] = [
-        Setting(name: "min_individuals", path: \.minIndividuals, bounds: 1000...1_000_000),
-        Setting(name: "class_min", path: \.fewestPerClass, bounds: 50...10_000),
-        Setting(name: "entry_size", path: \.entrySize, bounds: 10...100),
-        Setting(name: "class_values_min", path: \.fewestValuesPerClass, bounds: 3...10),
-        Setting(name: "value_share_permille", path: \.largestValueShare, bounds: 200...500),
-        Setting(name: "flattened", path: \.flattened, bounds: 10...100),
-        Setting(name: "suppressed_permille", path: \.largestSuppressedShare, bounds: 0...200),
-        Setting(name: "difference_min", path: \.fewestDiffering, bounds: 101...1_000_000),
-        Setting(name: "difference_jitter", path: \.differenceJitter, bounds: 0...1000),
-        Setting(name: "release_micro_rho", path: \.releaseMicroRho, bounds: 1000...100_000),
-        Setting(name: "organisation_day_micro_rho", path: \.organisationDayMicroRho, bounds: 1000...500_000),
-        Setting(name: "everybody_day_micro_rho", path: \.everybodyDayMicroRho, bounds: 1000...1_000_000),
-        Setting(name: "delta_exponent", path: \.deltaExponent, bounds: 6...12),
-        Setting(name: "individuals_per_table", path: \.individualsPerTable, bounds: 8...1000),
-        Setting(name: "cohorts_admitted", path: \.admittedCohorts, bounds: 1...1000),
-        Setting(name: "cohorts_refused", path: \.refusedCohorts, bounds: 1...10_000),
-        Setting(name: "cohort_days", path: \.cohortDays, bounds: 365...3660),
-        Setting(name: "quarter_hour_individuals", path: \.quarterHourIndividuals, bounds: 10_000...1_000_000),
-        Setting(name: "cells_per_person_day", path: \.cellsPerPersonDay, bounds: 1...4),
-        Setting(name: "hold_days", path: \.holdDays, bounds: 1...30),
-        Setting(name: "watermark_minutes", path: \.watermarkMinutes, bounds: 1...1440),
-        Setting(name: "presence_permille", path: \.largestPresenceShare, bounds: 10...500),
-        Setting(name: "min_age", path: \.youngestAge, bounds: 0...120),
-        Setting(name: "window_days", path: \.longestWindowDays, bounds: 1...3660),
+        Setting("min_individuals", \.minIndividuals, 1000...1_000_000, "Distinct people of whom a group has more, in every table."),
+        Setting("class_min", \.fewestPerClass, 50...10_000, "Fewest people of one class in one bucket."),
+        Setting("entry_size", \.entrySize, 10...100, "Fewest people whom one entry describes."),
+        Setting("class_values_min", \.fewestValuesPerClass, 3...10, "Fewest different values that a class shows."),
+        Setting("value_share_permille", \.largestValueShare, 200...500, "Largest share of a class that one value may have."),
+        Setting("flattened", \.flattened, 10...100, "People at each end of a class who take the mean of the next."),
+        Setting(
+            "suppressed_permille", \.largestSuppressedShare, 0...200,
+            "Largest share of people in classes that are left out before classes are made coarser."),
+        Setting(
+            "difference_min", \.fewestDiffering, 101...1_000_000,
+            "Fewest people in whom the groups of two requests of one organisation differ."),
+        Setting("difference_jitter", \.differenceJitter, 0...1000, "Most people by which a keyed number raises ano.difference_min."),
+        Setting(
+            "release_micro_rho", \.releaseMicroRho, 1000...100_000,
+            "Privacy (zCDP, in millionths) of a person-day that one release of statistics costs."),
+        Setting(
+            "organisation_day_micro_rho", \.organisationDayMicroRho, 1000...500_000,
+            "The same of a person-day towards one organisation, for ever."),
+        Setting(
+            "everybody_day_micro_rho", \.everybodyDayMicroRho, 1000...1_000_000,
+            "The same of a person-day towards all organisations together, for ever."),
+        Setting("delta_exponent", \.deltaExponent, 6...12, "Reports of ε are for δ = 10 to the minus this."),
+        Setting("individuals_per_table", \.individualsPerTable, 8...1000, "People of a release for each of its tables."),
+        Setting("cohorts_admitted", \.admittedCohorts, 1...1000, "Different groups that one organisation may be given in ano.cohort_days."),
+        Setting(
+            "cohorts_refused", \.refusedCohorts, 1...10_000,
+            "Different groups that may be refused to one organisation in ano.cohort_days."),
+        Setting("cohort_days", \.cohortDays, 365...3660, "For how many days an organisation's groups count."),
+        Setting(
+            "quarter_hour_individuals", \.quarterHourIndividuals, 10_000...1_000_000,
+            "Fewest people in every bucket of a quarter of an hour."),
+        Setting("cells_per_person_day", \.cellsPerPersonDay, 1...4, "Squares in which one person counts on one day."),
+        Setting("hold_days", \.holdDays, 1...30, "For how many days windows of a subscription are joined before they are withheld."),
+        Setting("watermark_minutes", \.watermarkMinutes, 1...1440, "How long after its end a window waits for late data."),
+        Setting("presence_permille", \.largestPresenceShare, 10...500, "Largest share of a place's public population that a group may be."),
+        Setting("min_age", \.youngestAge, 0...120, "Years; who is younger is in no group."),
+        Setting("window_days", \.longestWindowDays, 1...3660, "Longest period of one request."),
     ]
 
     /// Why a policy cannot be used. Names settings; holds nothing personal.

@@ -147,7 +147,7 @@ package final class ErasureFollower: Sendable {
         return [
             ErasedStore(store: "\(peer).db", removed: removed, at: rowsAt, kept: steps.kept),
             ErasedStore(
-                store: "\(peer)-keys.db", removed: destroysKey ? 1 : 0, at: keysAt, kept: destroysKey ? nil : "the account's own key"),
+                store: "\(peer)-keys.db", removed: destroysKey ? 1 : 0, at: keysAt, kept: destroysKey ? nil : steps.keptKey),
             ErasedStore(store: "\(peer)-keys.db backups", removed: copies, at: .now),
         ] + further
     }

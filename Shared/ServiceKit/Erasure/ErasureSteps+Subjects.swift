@@ -16,6 +16,7 @@ extension ErasureSteps {
             streams: { order in subjects.flatMap { $0.streams(order) } },
             finish: { order in
                 for subject in subjects { try await subject.finish(order) }
-            }, kept: kept.isEmpty ? nil : kept.joined(separator: "; "), further: subjects.flatMap(\.further))
+            }, kept: kept.isEmpty ? nil : kept.joined(separator: "; "), further: subjects.flatMap(\.further),
+            keptKey: subjects.compactMap(\.keptKey).first)
     }
 }

@@ -23,6 +23,8 @@ package struct ErasureSteps: Sendable {
     package var kept: String?
     /// The service's stores beside its own.
     package var further: [FurtherStore]
+    /// What of the person's keys had to stay where none is destroyed, for the certificate; nil for a service that has none.
+    package var keptKey: String?
 
     /// Unless told, the person's key is destroyed and no stream holds anything about them.
     package init(
@@ -30,10 +32,11 @@ package struct ErasureSteps: Sendable {
         destroysKey: @escaping @Sendable (PersonErased) -> Bool = { _ in true },
         delete: @escaping @Sendable (Database, PersonErased) throws -> Int,
         streams: @escaping @Sendable (PersonErased) -> [String] = { _ in [] },
-        finish: @escaping @Sendable (PersonErased) async throws -> Void = { _ in }, kept: String? = nil, further: [FurtherStore] = []
+        finish: @escaping @Sendable (PersonErased) async throws -> Void = { _ in }, kept: String? = nil, further: [FurtherStore] = [],
+        keptKey: String? = "the account's own key"
     ) {
         (self.shut, self.destroysKey, self.delete, self.streams) = (shut, destroysKey, delete, streams)
-        (self.finish, self.kept, self.further) = (finish, kept, further)
+        (self.finish, self.kept, self.further, self.keptKey) = (finish, kept, further, keptKey)
     }
 }
 

@@ -1,5 +1,6 @@
 // Requests: what is wrong with them, and the one canonical form of those that mean the same.
 
+import Contracts
 import TestKit
 import Testing
 

@@ -1,5 +1,6 @@
 // Cells of positions: enough people in each, none within another.
 
+import Contracts
 import TestKit
 import Testing
 

@@ -139,6 +139,11 @@ struct PopulationColumns: Sendable {
         byAge.rebuild(ages)
     }
 
+    /// Likewise who may be in a group, since birthdays let people in.
+    mutating func replaceEligible(_ isEligible: (Int) -> Bool) {
+        for index in 0..<count { eligible[index] = isEligible(index) }
+    }
+
     /// The size that every bitmap over this population has; at least `count`.
     var bitmapSize: Int { eligible.size }
 

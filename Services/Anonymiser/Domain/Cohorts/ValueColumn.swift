@@ -10,6 +10,12 @@ struct ValueColumn: Hashable, Sendable {
         columns = scales.map { _ in [UInt16](repeating: 0, count: size) }
     }
 
+    /// - Precondition: a column for each component, all of one length, of codes plus 1 that the scales have.
+    init(scales: [ValueScale], columns: [[UInt16]]) {
+        precondition(scales.count == columns.count, "a column for each component")
+        (self.scales, self.columns) = (scales, columns)
+    }
+
     /// - Precondition: one code for each component, within its scale.
     mutating func set(_ codes: [Int], at row: Int) {
         precondition(codes.count == scales.count, "a value has all of its components")

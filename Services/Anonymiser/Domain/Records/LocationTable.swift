@@ -1,5 +1,7 @@
 // People per cell: the one way in which positions are released.
 
+import Contracts
+
 /// From fine to coarse.
 enum CellLevel: UInt8, Hashable, Comparable, Sendable, CaseIterable {
     case kilometre, fiveKilometres, municipality, province

@@ -1,5 +1,7 @@
 // The bytes from which keys of requests, cohorts and tables are hashed. Equal meaning gives equal bytes, and only that.
 
+import Contracts
+
 /// Writes tagged, length-prefixed fields, little-endian; no field can be read as part of another.
 struct CanonicalBytes: Hashable, Sendable {
     private(set) var bytes: [UInt8] = []

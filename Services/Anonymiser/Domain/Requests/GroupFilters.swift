@@ -1,5 +1,7 @@
 // The canonical filters of a group: a conjunction of one predicate per attribute.
 
+import Contracts
+
 enum Sex: UInt8, Hashable, Comparable, Sendable, CaseIterable {
     case female = 1
     case male = 2
@@ -31,17 +33,6 @@ enum Occupation: UInt8, Hashable, Comparable, Sendable, CaseIterable {
     }
 
     static func < (one: Occupation, other: Occupation) -> Bool { one.rawValue < other.rawValue }
-}
-
-/// A square of the global grid, whose side is 1 km (`ano.position_grid_m`).
-struct GridCell: Hashable, Comparable, Sendable {
-    /// Beyond these there is no Earth.
-    static let bounds = -40_100...40_100
-
-    let x: Int32
-    let y: Int32
-
-    static func < (one: GridCell, other: GridCell) -> Bool { (one.x, one.y) < (other.x, other.y) }
 }
 
 /// Where data were collected.

@@ -1,5 +1,7 @@
 // From a typed request to its canonical form, before anything else is done with it.
 
+import Contracts
+
 /// What is public and needed to read a request.
 struct RequestCatalogue: Sendable {
     let places: PlaceCatalogue

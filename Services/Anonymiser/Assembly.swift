@@ -1,0 +1,75 @@
+// The anonymiser put together, in the order in which its parts rest on one another.
+
+import Bus
+import Contracts
+import HTTPKit
+import ServiceKit
+import ServiceLifecycle
+import Storage
+
+enum AnonymiserAssembly: Assembly {
+    static let peer = Peer.anonymiser
+    static let purpose = "Gives organisations data of groups of people of whom nobody can be recognised."
+    static let prefixes: Set<String> = ["ano"]
+    static let httpPort = 8106
+
+    static func settings(_ reader: inout SettingsReader) -> AnonymiserSettings {
+        AnonymiserSettings(&reader)
+    }
+
+    static func build(_ settings: AnonymiserSettings, on runtime: Runtime) async throws -> [any Service] {
+        try await AnonymiserModule(settings, on: runtime).services
+    }
+}
+
+/// The parts by name, so that tests can talk to them.
+struct AnonymiserModule: Sendable {
+    let opened: OpenedStore
+    let population: Population
+    let profiles: Follower
+    let hours: Follower
+    let accounts: Follower
+    let server: HTTPServer
+    let services: [any Service]
+
+    init(_ settings: AnonymiserSettings, on runtime: Runtime) async throws {
+        let places = try GroupPlaces.shipped()
+        let opened = try await OpenedStore(
+            on: runtime, applicationID: AnonymiserSchema.applicationID, migrations: AnonymiserSchema.migrations)
+        let key = try runtime.key("cohorts")
+        let stores = Population.Stores(key: key)
+        let buckets = BucketStore(
+            store: opened.store, chunks: stores.chunks, policy: settings.policy, choice: key.derived(for: "squares"), logger: runtime.logger)
+        let population = try await Population(stores, in: opened.store, buckets: buckets, leaf: { places.leaf(ofCity: $0) })
+        let signal = WakeUpSignal()
+        let closing = HourClosing(
+            store: opened.store, stores: stores, population: population, signal: signal, metrics: AnonymiserMetrics(),
+            logger: runtime.logger)
+        let people = ProfileRepository(stores: stores, logger: runtime.logger)
+        let sums = HourRepository(stores: stores, wake: { signal.notify() })
+
+        profiles = Follower(
+            family: .cohortProfiles, on: runtime, store: opened.store, apply: { db, event in try people.apply(db, event) },
+            snapshot: people.snapshot, after: { _ in await population.takeOver() })
+        hours = Follower(
+            family: .cohortHours, on: runtime, store: opened.store, apply: { db, event in try sums.apply(db, event) },
+            after: { _ in await population.takeOver() })
+        let erasures = try await ErasureFollower(
+            on: runtime, store: opened.store, keys: opened.keys,
+            steps: CohortErasure(store: opened.store, stores: stores, profiles: people).steps)
+        accounts = Follower.accounts(on: runtime, store: opened.store, tokens: nil, erasures: erasures)
+
+        // Releases: `ReleaseModule` is built here, of `settings.policy`, `population` and `places`; it registers its methods, and its
+        // background parts join `services`.
+        let methods = Methods(memory: opened.answers)
+        try await runtime.answer(methods)
+        server = runtime.server(
+            .init(title: "TrackMe anonymiser", version: "1.0.0", summary: "Health and figures alone.", prefix: "anonymiser"),
+            routes: [], store: opened.store, tokens: nil, authenticate: { _, _ in throw Problem.unauthorised })
+        let background = [
+            Background(closing.run), Background(profiles.run), Background(hours.run), Background(accounts.run), Background(erasures.run),
+        ]
+        services = opened.parts(publishing: []) + background + [server]
+        (self.opened, self.population) = (opened, population)
+    }
+}

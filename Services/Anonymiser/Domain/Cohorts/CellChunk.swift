@@ -1,0 +1,71 @@
+// Who was in which squares in one hour: 65,536 rows, ascending.
+
+import Contracts
+
+enum CellChunk {
+    struct Entry: Hashable, Sendable {
+        /// Relative to the chunk.
+        let row: Int
+        /// Sorted, each once.
+        let cells: [GridCell]
+    }
+
+    /// - Returns: nil where there are none.
+    static func bytes(_ entries: [Entry]) -> [UInt8]? {
+        guard !entries.isEmpty else { return nil }
+        var writer = CompactWriter()
+        writer.count(entries.count)
+        var last = -1
+        for entry in entries {
+            writer.count(entry.row - last - 1)
+            last = entry.row
+            writer.cells(entry.cells)
+        }
+        return writer.bytes
+    }
+
+    static func read(_ bytes: [UInt8]) throws -> [Entry] {
+        var reader = CompactReader(bytes)
+        let count = try reader.count(upTo: BitmapChunk.rows)
+        var entries: [Entry] = []
+        entries.reserveCapacity(count)
+        var last = -1
+        for _ in 0..<count {
+            last += try reader.count(upTo: BitmapChunk.rows) + 1
+            guard last < BitmapChunk.rows else { throw CompactReader.Damaged() }
+            entries.append(Entry(row: last, cells: try reader.cells()))
+        }
+        guard reader.isAtEnd else { throw CompactReader.Damaged() }
+        return entries
+    }
+
+    static func removing(_ row: Int, from bytes: [UInt8]) throws -> RemovedRow {
+        let entries = try read(bytes)
+        guard entries.contains(where: { $0.row == row }) else { return .absent }
+        return .removed(Self.bytes(entries.filter { $0.row != row }))
+    }
+}
+
+extension CompactWriter {
+    /// At most `CohortHourSummed.mostCells`.
+    mutating func cells(_ cells: [GridCell]) {
+        count(cells.count)
+        for cell in cells {
+            signed(Int(cell.x))
+            signed(Int(cell.y))
+        }
+    }
+}
+
+extension CompactReader {
+    mutating func cells() throws(Damaged) -> [GridCell] {
+        let listed = try count(upTo: CohortHourSummed.mostCells)
+        var cells: [GridCell] = []
+        for _ in 0..<listed {
+            let (x, y) = (try signed(), try signed())
+            guard GridCell.bounds.contains(x), GridCell.bounds.contains(y) else { throw Damaged() }
+            cells.append(GridCell(x: Int32(x), y: Int32(y)))
+        }
+        return cells
+    }
+}

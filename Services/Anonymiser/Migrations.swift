@@ -1,0 +1,27 @@
+// The schema of anonymiser.db, step by step. Times are ms since 1970, hours are hours since 1970.
+
+import GRDB
+import ServiceKit
+import Storage
+
+enum AnonymiserSchema {
+    /// "TMAN": tells this store from any other SQLite file.
+    static let applicationID: Int32 = 0x544D_414E
+
+    static let migrations = [
+        Migration(1, "people and closed hours") { db in
+            try StreamLog.create(in: db)
+            try StreamLog.createFormerEpochs(in: db)
+            try Confirmations.create(in: db)
+            try ConsumerPositions.create(in: db)
+            try SnapshotMarks.create(in: db)
+            try AnswerTable.create(in: db)
+            try StoreLife.create(in: db)
+            try ErasureFollower.create(in: db)
+            try PopulationStore.create(in: db)
+            try HourStore.create(in: db)
+            try ChunkStore.create(in: db)
+            // Tables of releases (`ReleaseStores.create`) belong here.
+        }
+    ]
+}

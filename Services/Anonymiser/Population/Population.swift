@@ -1,0 +1,192 @@
+// Who can be in a group, in memory: columns, opt-ins, and who has data on the last days. Made of the store at the start.
+
+import Contracts
+import Sealing
+import ServiceKit
+import Storage
+
+/// The one owner of what `CohortData` shows. What transactions have changed it takes over before it shows anything, so that nobody sees
+/// less than what is committed.
+actor Population {
+    /// The tables that it is made of, and what their transactions leave for it.
+    struct Stores: Sendable {
+        let people: PopulationStore
+        let hours: HourStore
+        let chunks: ChunkStore
+        let changes = PopulationChanges()
+
+        init(key: SymmetricKey) {
+            people = PopulationStore(key: key)
+            hours = HourStore(key: key)
+            chunks = ChunkStore(key: key)
+        }
+    }
+
+    private static let rowsOfPage = 20_000
+
+    private let store: Store
+    private let stores: Stores
+    private let buckets: BucketStore
+    private let leaf: @Sendable (String) -> Int
+    private let policy: AnonymityPolicy
+    private let now: @Sendable () -> Timestamp
+
+    private var columns = PopulationColumns()
+    private var counting = CountingHours()
+    private var dataDays: DataDays
+    /// Packed birth dates by row; 0 for whoever shares nothing.
+    private var births: [Int32] = []
+    private var changedAt: [Int64] = []
+    private var closedThrough: Int?
+    private var rights = 0
+    /// Of the ages, since 1970.
+    private var day: Int
+
+    /// - Parameters:
+    ///   - leaf: the catalogue's number of a place, by the code that profiles hold.
+    ///   - now: the clock by which ages change.
+    /// - Throws: where the store cannot be read, or holds what nobody wrote.
+    init(
+        _ stores: Stores, in store: Store, buckets: BucketStore, leaf: @escaping @Sendable (String) -> Int,
+        now: @escaping @Sendable () -> Timestamp = { .now }
+    ) async throws {
+        (self.stores, self.store, self.buckets, self.leaf, self.now) = (stores, store, buckets, leaf, now)
+        policy = buckets.policy
+        day = Self.day(of: now())
+        dataDays = DataDays(first: day - DataDays.kept)
+        // What was committed before the store is read is in what is read.
+        _ = stores.changes.take()
+        try await load()
+    }
+
+    /// Everything that releases are made of, as it is now.
+    func current() -> CohortData {
+        takeOver()
+        renewDay()
+        return CohortData(
+            columns: columns, closedUntil: closedThrough.map { $0 * TimeSpan.perHour }, counting: counting, rights: rights, dataDays: dataDays,
+            changedAt: changedAt, buckets: buckets)
+    }
+
+    /// From which hour on values count, and how often anything was taken away before that was so.
+    func rightsNow() -> (counting: CountingHours, number: Int) {
+        takeOver()
+        return (counting, rights)
+    }
+
+    /// So that what waits does not become much.
+    func takeOver() {
+        for change in stores.changes.take() {
+            switch change {
+            case .row(let row, let rights):
+                self.rights = max(self.rights, rights)
+                put(row)
+            case .data(let type, let day, let chunk, let words):
+                dataDays.replace(type, day: day, chunk: chunk, words: words)
+            case .closed(let hour):
+                closedThrough = hour
+            }
+        }
+    }
+
+    // MARK: Rows
+
+    private func personRow(_ row: CohortRow) -> PersonRow? {
+        guard let profile = row.record.profile, !row.isErased else { return nil }
+        let age = profile.age(on: CivilDate(daysSince1970: Int64(day)))
+        return PersonRow(
+            age: age, weight: profile.weight, height: profile.height, sex: profile.sex, occupation: profile.occupation,
+            residence: leaf(profile.residence), birthPlace: leaf(profile.birthPlace), shares: Set(profile.since.keys),
+            isEligible: age >= policy.youngestAge)
+    }
+
+    private func put(_ row: CohortRow) {
+        while columns.count <= row.row { columns.append(Self.nobody) }
+        counting.grow(to: columns.count)
+        dataDays.grow(to: columns.bitmapSize)
+        let missing = columns.count - births.count
+        if missing > 0 {
+            births.append(contentsOf: repeatElement(0, count: missing))
+            changedAt.append(contentsOf: repeatElement(0, count: missing))
+        }
+        if let person = personRow(row) { columns.update(person, at: row.row) } else { columns.erase(at: row.row) }
+        births[row.row] = row.record.profile.map { SharedProfile.packed($0.birthDate) } ?? 0
+        changedAt[row.row] = row.changedAt.milliseconds
+        for type in GroupDataType.measured { count(type, row) }
+    }
+
+    private func count(_ type: GroupDataType, _ row: CohortRow) {
+        let from = row.record.counting(type, erasedUntil: row.erasedUntil)
+        let former = counting[type, row.row]
+        guard from != former else { return }
+        counting[type, row.row] = from
+        // Whole days before the new hour; of the day that holds it, the transaction has said who still has data.
+        if from < CountingHours.unknown { dataDays.clear(type, row.row, before: Int(from) / 24) }
+    }
+
+    private static let nobody = PersonRow(
+        age: 0, weight: 0, height: 0, sex: nil, occupation: .student, residence: 0, birthPlace: 0, shares: [], isEligible: false)
+
+    // MARK: Days
+
+    private static func day(of time: Timestamp) -> Int {
+        Int(time.milliseconds.flooredQuotientAndRemainder(dividingBy: 86_400_000).quotient)
+    }
+
+    /// Ages are of the day; a clock that is set back changes nothing.
+    private func renewDay() {
+        let today = Self.day(of: now())
+        guard today > day else { return }
+        day = today
+        dataDays.forget(before: today - DataDays.kept)
+        let date = CivilDate(daysSince1970: Int64(today))
+        let ages = births.map { $0 == 0 ? 0 : SharedProfile.age(born: $0, on: date) }
+        columns.replaceAges { ages[$0] }
+        columns.replaceEligible { births[$0] != 0 && ages[$0] >= policy.youngestAge }
+    }
+
+    // MARK: Starting
+
+    private func load() async throws {
+        var rows: [PersonRow] = []
+        var last = -1
+        while true {
+            let page = try await store.read { [people = stores.people, last] db in
+                try people.page(db, after: last, limit: Self.rowsOfPage)
+            }
+            for row in page {
+                while rows.count < row.row { rows.append(Self.nobody) }
+                rows.append(personRow(row) ?? Self.nobody)
+                births.append(contentsOf: repeatElement(0, count: rows.count - births.count))
+                changedAt.append(contentsOf: repeatElement(0, count: rows.count - changedAt.count))
+                births[row.row] = row.record.profile.map { SharedProfile.packed($0.birthDate) } ?? 0
+                changedAt[row.row] = row.changedAt.milliseconds
+                counting.grow(to: rows.count)
+                for type in GroupDataType.measured { counting[type, row.row] = row.record.counting(type, erasedUntil: row.erasedUntil) }
+            }
+            guard page.count == Self.rowsOfPage, let end = page.last else { break }
+            last = end.row
+        }
+        columns = PopulationColumns(rows)
+        dataDays.grow(to: columns.bitmapSize)
+        let state = try await store.read { [hours = stores.hours] db in try hours.state(db) }
+        (closedThrough, rights) = (state.closedThrough, state.rights)
+        for type in GroupDataType.measured { try await loadDays(type) }
+    }
+
+    private func loadDays(_ type: GroupDataType) async throws {
+        for chunk in 0..<Bitmap.chunkCount(columns.count) {
+            let starts = dataDays.first * 24..<(day + 2) * 24
+            let kept = try await store.read { [chunks = stores.chunks] db in
+                try chunks.read(db, chunk: chunk, .data(type), starts: starts)
+            }
+            for (start, bytes) in kept {
+                dataDays.replace(type, day: start / 24, chunk: chunk, words: try BitmapChunk(bytes: bytes).words)
+            }
+        }
+        let hours = counting.column(type)
+        for row in hours.indices where hours[row] < CountingHours.unknown && Int(hours[row]) / 24 > dataDays.first {
+            dataDays.clear(type, row, before: Int(hours[row]) / 24)
+        }
+    }
+}
