@@ -143,7 +143,8 @@ let package = Package(
             ]),
         service(
             "Anonymiser",
-            ["Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "ServiceKit", .grdb, .logging, .metrics, .lifecycle]),
+            ["Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "ServiceKit", .grdb, .logging, .metrics, .lifecycle],
+            resources: [.copy("Resources/group-places.tsv")]),
         service(
             "Operator",
             [

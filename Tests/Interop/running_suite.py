@@ -59,24 +59,26 @@ def read_lines(path):
 class Suite:
     """`trackme up` with every service, without the edge; stops what it has started and nothing else.
 
-    `whole`: with the gateway, the second dispatcher and the edge too.
+    `gateway`: with the gateway and the anonymiser, without which no erasure ends. `whole`: with the second dispatcher and the edge too.
     """
 
     def __init__(self, settings, origin=0, gateway=False, whole=False):
         self.folder = tempfile.mkdtemp(prefix="interop-", dir="/tmp")  # short: paths of ipc sockets have a limit
         self.data = os.path.join(self.folder, "var")
         gateway = gateway or whole
-        self.ports = free_ports(8 if whole else 5 if gateway else 4)
+        *self.ports, self.anonymiser_port = free_ports(9 if whole else 6 if gateway else 5)
         self.urls = [f"http://127.0.0.1:{port}" for port in self.ports[:5]]
         self.consent_url, self.ingest_url, self.sos_url, self.notifier_url = self.urls[:4]
         self.gateway_url = self.urls[4] if gateway else None
         parts = [*EXECUTABLES[1:], *(["thirdparty-gateway"] if gateway else [])]
+        self.has_anonymiser = gateway
         if whole:
             deputy, edge, edge_http = map(str, self.ports[5:])
             self.edge_url = f"https://127.0.0.1:{edge}"
             parts += ["sos-deputy", "edge", "--sos-deputy-port", deputy, "--edge-port", edge, "--edge-http-port", edge_http]
         if gateway:
             parts += ["--gateway-port", str(self.ports[4])]
+        self.parts = parts
         self.programs = []
         environment = {key: value for key, value in os.environ.items() if not key.startswith("TRACKME_")} | settings
         # There is no edge here: the origin is that of the service whose pages are looked at.
@@ -87,14 +89,17 @@ class Suite:
         environment.setdefault("TRACKME_ACC_CONFIRM_REQUIRED", "false")
         environment.setdefault("TRACKME_ACC_SECOND_FACTOR", "offered")
         self.environment, self.arguments = environment, [
-            "--data", self.data, "--only", *parts, "--consent-port", str(self.ports[0]), "--ingest-port", str(self.ports[1]),
+            "--data", self.data, "--consent-port", str(self.ports[0]), "--ingest-port", str(self.ports[1]),
             "--sos-port", str(self.ports[2]), "--notifier-port", str(self.ports[3])]
         self.log = open(os.path.join(self.folder, "up.log"), "wb")
         self.launch()
 
     def launch(self):
+        # An earlier release has none.
+        has_anonymiser = self.has_anonymiser and os.access(self.executable("anonymiser"), os.X_OK)
+        anonymiser = ["--anonymiser-port", str(self.anonymiser_port), "--only", "anonymiser"] if has_anonymiser else ["--only"]
         self.up = subprocess.Popen(
-            [self.executable("trackme"), "up", *self.arguments], env=self.environment, stdout=self.log, stderr=self.log,
+            [self.executable("trackme"), "up", *anonymiser, *self.parts, *self.arguments], env=self.environment, stdout=self.log, stderr=self.log,
             start_new_session=True)
 
     @staticmethod

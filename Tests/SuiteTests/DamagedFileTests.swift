@@ -14,6 +14,7 @@ import Synchronization
 import TestKit
 import Testing
 
+@testable import Anonymiser
 @testable import Consent
 @testable import Ingest
 @testable import Notifier
@@ -59,6 +60,7 @@ struct DamagedFileTests {
         (.sosDispatcher, { try await start(SOSAssembly.self, $0, $1) }),
         (.sosDeputy, { try await start(SOSAssembly.self, as: .sosDeputy, $0, $1) }),
         (.thirdPartyGateway, { try await start(GatewayAssembly.self, $0, $1) }),
+        (.anonymiser, { try await start(AnonymiserAssembly.self, $0, $1) }),
     ]
     /// Starts at once: most of each is waiting.
     private static let width = 6

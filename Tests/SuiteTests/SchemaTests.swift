@@ -8,6 +8,7 @@ import Storage
 import TestKit
 import Testing
 
+@testable import Anonymiser
 @testable import Consent
 @testable import Ingest
 @testable import Notifier
@@ -25,6 +26,7 @@ struct SchemaTests {
         ("notifier", Notifier.Migrations.applicationID, Notifier.Migrations.all),
         ("sos-dispatcher", SOSDispatcher.Migrations.applicationID, SOSDispatcher.Migrations.all),
         ("thirdparty-gateway", GatewaySchema.applicationID, GatewaySchema.migrations),
+        ("anonymiser", AnonymiserSchema.applicationID, AnonymiserSchema.migrations),
     ]
 
     /// Each service's store, new and empty.

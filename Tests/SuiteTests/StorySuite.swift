@@ -11,6 +11,7 @@ import ServiceLifecycle
 import Synchronization
 import TestKit
 
+@testable import Anonymiser
 @testable import Consent
 @testable import Ingest
 @testable import Notifier
@@ -58,7 +59,7 @@ struct StorySuite: Sendable {
     ) async throws {
         try await withTemporaryHarness { harness in
             let folder = harness.folder
-            let ports = try FreePorts.find(hasGateway ? 6 : 5)
+            let ports = try FreePorts.find(hasGateway ? 7 : 6)
             let layout = SuiteLayout(data: folder.path, environment: [:])
             _ = try SuiteKeys.makeMissing(layout)
             let keys = layout.keys
@@ -80,8 +81,10 @@ struct StorySuite: Sendable {
             let sos = try await parts(SOSAssembly.self, layout, ports[1], settings, in: harness) { $0.rules = rules ?? $0.rules }
             let consent = try await parts(ConsentAssembly.self, layout, ports[3], settings, in: harness)
             let notifier = try await parts(NotifierAssembly.self, layout, ports[4], settings, in: harness)
-            let gateway = hasGateway ? [try await parts(GatewayAssembly.self, layout, ports[5], settings, in: harness)] : []
-            let parts = [ingest.services, consent.services, notifier.services, sos.services] + gateway.map(\.services)
+            let anonymiser = try await parts(AnonymiserAssembly.self, layout, ports[5], settings, in: harness)
+            let gateway = hasGateway ? [try await parts(GatewayAssembly.self, layout, ports[6], settings, in: harness)] : []
+            let parts =
+                [ingest.services, consent.services, notifier.services, sos.services, anonymiser.services] + gateway.map(\.services)
             let sent = Mutex<[DeskMessage]>([])
             let door = desk.server(port: ports[2]) { message in sent.withLock { $0.append(message) } }
             let running = (parts + [[door]]).map(harness.start)

@@ -31,11 +31,11 @@ struct OwnDemoSuite: Sendable {
     }
 
     func run(_ play: (DemoTarget) async throws -> Void) async throws {
-        let found = try FreePorts.find(7)
+        let found = try FreePorts.find(8)
         let layout = SuiteLayout(data: folder.path, environment: ProcessInfo.processInfo.environment)
         var ports = SuitePorts()
         (ports.ingestPort, ports.sosPort, ports.consentPort, ports.notifierPort) = (found[0], found[1], found[3], found[4])
-        (ports.sosDeputyPort, ports.gatewayPort) = (found[5], found[6])
+        (ports.sosDeputyPort, ports.gatewayPort, ports.anonymiserPort) = (found[5], found[6], found[7])
         let isReady = Mutex(false)
         let log = try DemoLog(folder.appendingPathComponent("services.log"), shown: verbose)
         let supervision = SuiteSupervision(

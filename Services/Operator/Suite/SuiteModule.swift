@@ -15,16 +15,19 @@ struct ServiceExecutable: Hashable, Sendable {
     static let consentPort = 8103
     static let notifierPort = 8104
     static let gatewayPort = 8105
+    static let anonymiserPort = 8106
 
     /// In the order of starting: publishers before their consumers.
     static func all(
         consentPort: Int = consentPort, ingestPort: Int = ingestPort, sosPort: Int = sosDispatcherPort,
-        deputyPort: Int = sosDeputyPort, notifierPort: Int = notifierPort, gatewayPort: Int = gatewayPort
+        deputyPort: Int = sosDeputyPort, notifierPort: Int = notifierPort, gatewayPort: Int = gatewayPort,
+        anonymiserPort: Int = anonymiserPort
     ) -> [ServiceExecutable] {
         [
             ServiceExecutable(peer: .consent, port: consentPort), ServiceExecutable(peer: .ingest, port: ingestPort),
             ServiceExecutable(peer: .sosDispatcher, port: sosPort), ServiceExecutable(peer: .sosDeputy, port: deputyPort),
             ServiceExecutable(peer: .notifier, port: notifierPort), ServiceExecutable(peer: .thirdPartyGateway, port: gatewayPort),
+            ServiceExecutable(peer: .anonymiser, port: anonymiserPort),
         ]
     }
 

@@ -17,6 +17,8 @@ struct SuitePorts: ParsableArguments, Sendable {
     var notifierPort = ServiceExecutable.notifierPort
     @Option(help: "Port of the third parties' gateway on loopback.")
     var gatewayPort = ServiceExecutable.gatewayPort
+    @Option(help: "Port of the anonymiser on loopback.")
+    var anonymiserPort = ServiceExecutable.anonymiserPort
     @Option(help: "The edge's port for https.")
     var edgePort = 8443
     @Option(help: "The edge's port for http, which only leads to https.")
@@ -63,7 +65,7 @@ struct SuitePorts: ParsableArguments, Sendable {
     var services: [ServiceExecutable] {
         ServiceExecutable.all(
             consentPort: consentPort, ingestPort: ingestPort, sosPort: sosPort, deputyPort: sosDeputyPort, notifierPort: notifierPort,
-            gatewayPort: gatewayPort)
+            gatewayPort: gatewayPort, anonymiserPort: anonymiserPort)
     }
 
     /// Port, part and the option that changes it.
@@ -72,7 +74,7 @@ struct SuitePorts: ParsableArguments, Sendable {
             (ingestPort, "ingest", "--ingest-port"), (sosPort, "sos-dispatcher", "--sos-port"),
             (sosDeputyPort, "sos-deputy", "--sos-deputy-port"),
             (consentPort, "consent", "--consent-port"), (notifierPort, "notifier", "--notifier-port"),
-            (gatewayPort, "thirdparty-gateway", "--gateway-port"),
+            (gatewayPort, "thirdparty-gateway", "--gateway-port"), (anonymiserPort, "anonymiser", "--anonymiser-port"),
             (edgePort, "edge", "--edge-port"), (edgeHTTPPort, "edge, http", "--edge-http-port"),
         ]
     }

@@ -19,7 +19,7 @@ struct SuiteShape: Sendable {
     var followers: [Peer] = []
     /// Stores of these services lie in this folder instead.
     var storeFolder: (peers: Set<Peer>, folder: URL)?
-    /// Whether consent, notifier and the gateway run too.
+    /// Whether consent, notifier, the gateway and the anonymiser run too.
     var hasAccounts = false
     /// Whether the second SOS dispatcher runs too.
     var hasDeputy = false
@@ -43,6 +43,7 @@ struct RealSuite: Sendable {
     let consent: ServiceProcess?
     let notifier: ServiceProcess?
     let gateway: ServiceProcess?
+    let anonymiser: ServiceProcess?
     /// Only where the shape has a second dispatcher.
     let deputy: ServiceProcess?
     /// `trackme up`, where the shape says so; the services are never started by themselves then.
@@ -84,7 +85,7 @@ struct RealSuite: Sendable {
         }
         let logs = layout.data.appendingPathComponent("log")
         try FileManager.default.createDirectory(at: logs, withIntermediateDirectories: true)
-        let ports = try FreePorts.find(7)
+        let ports = try FreePorts.find(8)
         let desk = ports[2]
         let common = [
             "TRACKME_ING_REQUESTS_PER_S": "10000", "TRACKME_ING_DEVICE_READ_H": "1000000", "TRACKME_SOS_MESSAGE_STATUS": "exercise",
@@ -110,8 +111,9 @@ struct RealSuite: Sendable {
         consent = shape.hasAccounts ? try service(.consent, ports[3]) : nil
         notifier = shape.hasAccounts ? try service(.notifier, ports[4]) : nil
         gateway = shape.hasAccounts ? try service(.thirdPartyGateway, ports[6]) : nil
+        anonymiser = shape.hasAccounts ? try service(.anonymiser, ports[7]) : nil
         deputy = shape.hasDeputy ? try service(.sosDeputy, ports[5]) : nil
-        let services = [ingest, sos, deputy, consent, notifier, gateway].compactMap { $0 }
+        let services = [ingest, sos, deputy, consent, notifier, gateway, anonymiser].compactMap { $0 }
         supervisor =
             shape.isSupervised
             ? try ServiceProcess(
@@ -131,7 +133,7 @@ struct RealSuite: Sendable {
     private static func up(_ services: [ServiceProcess], environment: [String: String], _ layout: SuiteLayout) -> ChildCommand {
         let options = [
             "ingest": "--ingest-port", "sos-dispatcher": "--sos-port", "sos-deputy": "--sos-deputy-port", "consent": "--consent-port",
-            "notifier": "--notifier-port", "thirdparty-gateway": "--gateway-port",
+            "notifier": "--notifier-port", "thirdparty-gateway": "--gateway-port", "anonymiser": "--anonymiser-port",
         ]
         var command = trackme("up", "--data", layout.data.path, environment: environment)
         command.arguments += services.flatMap { [options[$0.name] ?? "", "\($0.port)"] }
@@ -161,18 +163,20 @@ struct RealSuite: Sendable {
     private func start() async throws {
         if let supervisor {
             supervisor.start(again: false)
-            for service in [ingest, sos, deputy, consent, notifier, gateway].compactMap({ $0 }) { try await service.untilReady() }
+            for service in [ingest, sos, deputy, consent, notifier, gateway, anonymiser].compactMap({ $0 }) {
+                try await service.untilReady()
+            }
             desk.start()
             return try await desk.untilReady()
         }
-        for service in [consent, notifier, gateway].compactMap({ $0 }) { service.start() }
+        for service in [consent, notifier, gateway, anonymiser].compactMap({ $0 }) { service.start() }
         ingest.start()
         try await ingest.untilReady()
         sos.start()
         try await sos.untilReady()
         desk.start()
         try await desk.untilReady()
-        for service in [consent, notifier, gateway].compactMap({ $0 }) { try await service.untilReady() }
+        for service in [consent, notifier, gateway, anonymiser].compactMap({ $0 }) { try await service.untilReady() }
         deputy?.start()
         try await deputy?.untilReady()
     }
@@ -183,7 +187,7 @@ struct RealSuite: Sendable {
         try await sos.stop()
         try await ingest.stop()
         try await desk.stop()
-        for service in [gateway, notifier, consent].compactMap({ $0 }) { try await service.stop() }
+        for service in [anonymiser, gateway, notifier, consent].compactMap({ $0 }) { try await service.stop() }
     }
 
     func ask<Request: BusRequest>(_ request: Request) async throws -> Request.Reply {
