@@ -1,0 +1,166 @@
+// From a plan to the content of its new tables.
+
+import Contracts
+
+/// A table that is to be kept: encoded, not yet sealed.
+struct NewTable: Sendable {
+    let digest: [UInt8]
+    let entries: Int
+    let bytes: [UInt8]
+}
+
+/// What was made of a plan.
+struct MadeTables: Sendable {
+    /// In the order of the release.
+    var digests: [[UInt8]] = []
+    var entries = 0
+    var new: [NewTable] = []
+    /// Of records: the step of the recoding path.
+    var step: Int?
+}
+
+struct TableMaker {
+    let request: GroupRequest
+    let people: GroupPeople
+    let policy: AnonymityPolicy
+    let places: PlaceCatalogue
+    let hierarchies: [PersonAttribute: Hierarchy]
+
+    /// - Parameters:
+    ///   - kept: the step at which another table of these filters and attributes was kept, if one was.
+    ///   - generator: the system's in production; what is drawn here is kept with the tables and never drawn again.
+    /// - Returns: without tables of which too few people are left at every step.
+    func make(
+        _ plan: [PlannedEntry], kept: Int?, using generator: inout some RandomNumberGenerator
+    ) throws -> MadeTables {
+        switch request.product {
+        case .records: return try records(plan, kept)
+        case .statistics: return try statistics(plan, using: &generator)
+        }
+    }
+
+    private func collect(_ plan: [PlannedEntry], step: Int?, _ make: (PlannedEntry) throws -> StoredTable.Content?) rethrows -> MadeTables {
+        var made = MadeTables()
+        made.step = step
+        for planned in plan {
+            if case .kept(let entries) = planned.content {
+                made.entries += entries
+            } else {
+                guard let content = try make(planned) else { continue }
+                let table = StoredTable(planned.key, content, policy)
+                made.entries += table.entryCount
+                made.new.append(NewTable(digest: planned.digest, entries: table.entryCount, bytes: TableCodec.bytes(table)))
+            }
+            made.digests.append(planned.digest)
+        }
+        return made
+    }
+
+    private func values(_ planned: PlannedEntry) throws -> (ValueColumn, Bitmap)? {
+        guard case .values(let values, let members) = planned.content else { return nil }
+        return (try values ?? people.values(planned.type, planned.key.bucket, planned.key.granularity).values, members)
+    }
+
+    // MARK: Records and positions
+
+    private func records(_ plan: [PlannedEntry], _ kept: Int?) throws -> MadeTables {
+        let members = plan.compactMap { planned -> Bitmap? in
+            if case .values(_, let members) = planned.content { members } else { nil }
+        }
+        guard !members.isEmpty else { return collect(plan, step: nil) { content(positions: $0) } }
+        let path = RecodingPath(request.attributes.compactMap { hierarchies[$0] })
+        let column = ClassColumn(
+            path, cohort: people.cohort, columns: path.hierarchies.map { people.source.columns.codes(of: $0.attribute) })
+        let step = min(kept ?? column.step(for: members, policy), path.last)
+        let tables = RecordTables(policy: policy, column: column)
+        return try collect(plan, step: step) { planned in
+            guard let (values, members) = try values(planned) else { return content(positions: planned) }
+            return tables.table(values, members: members, from: step).map { StoredTable.Content($0) }
+        }
+    }
+
+    private func content(positions planned: PlannedEntry) -> StoredTable.Content? {
+        guard case .positions(let table) = planned.content else { return nil }
+        return StoredTable.Content(table, policy)
+    }
+
+    // MARK: Statistics
+
+    private func statistics(
+        _ plan: [PlannedEntry], using generator: inout some RandomNumberGenerator
+    ) throws -> MadeTables {
+        let granularity = plan.first?.key.granularity ?? request.granularity
+        // σ is that of the whole request, also for a table that is made alone because others were kept. Totals and cells of classes are
+        // different requests, each of which is charged.
+        let tables = StatisticsTables(
+            StatisticsMechanism(
+                types: request.types, granularity: granularity, bucketsPerDay: StatisticsMechanism.bucketsPerDay(granularity),
+                hasClasses: false, policy),
+            StatisticsClasses(request.attributes, places), people)
+        return try collect(plan, step: nil) { planned in
+            guard let (values, members) = try values(planned) else { return nil }
+            return .statistics(tables.cells(values, members, using: &generator))
+        }
+    }
+}
+
+/// Adds everybody's values up by public class, and publishes what of it the noise lets through.
+private struct StatisticsTables {
+    private let mechanism: StatisticsMechanism
+    private let classes: StatisticsClasses
+    /// By row; empty where there is one class.
+    private let classOfRow: [UInt32]
+
+    init(_ mechanism: StatisticsMechanism, _ classes: StatisticsClasses, _ people: GroupPeople) {
+        (self.mechanism, self.classes) = (mechanism, classes)
+        guard classes.count > 1 else {
+            classOfRow = []
+            return
+        }
+        let columns = classes.hierarchies.map { people.source.columns.codes(of: $0.attribute) }
+        var classOfRow = [UInt32](repeating: 0, count: people.cohort.size)
+        people.cohort.forEach { row in classOfRow[row] = UInt32(classes.cell(columns.map { Int($0[row]) })) }
+        self.classOfRow = classOfRow
+    }
+
+    /// Noise goes to every class, empty ones included.
+    func cells(
+        _ values: ValueColumn, _ members: Bitmap, using generator: inout some RandomNumberGenerator
+    ) -> [StoredTable.Cell] {
+        let exact = values.scales.count == 1 ? single(values, members) : several(values, members)
+        var published: [StoredTable.Cell] = []
+        for (number, cell) in exact.enumerated() {
+            guard let statistics = mechanism.published(mechanism.noisy(cell, using: &generator), values.scales) else { continue }
+            published.append(
+                StoredTable.Cell(
+                    labels: classes.labels(number), count: statistics.count, countError: statistics.countError, means: statistics.means,
+                    meanErrors: statistics.meanErrors))
+        }
+        return published
+    }
+
+    private func number(_ row: Int) -> Int {
+        classOfRow.isEmpty ? 0 : Int(classOfRow[row])
+    }
+
+    private func empty(_ components: Int) -> [StatisticsCell] {
+        [StatisticsCell](repeating: StatisticsCell(components: components), count: classes.count)
+    }
+
+    private func single(_ values: ValueColumn, _ members: Bitmap) -> [StatisticsCell] {
+        let (scale, column) = (values.scales[0], values.columns[0])
+        var histogram = [Int](repeating: 0, count: classes.count * scale.codes)
+        members.forEach { row in histogram[number(row) * scale.codes + Int(column[row]) - 1] += 1 }
+        var cells = empty(1)
+        for index in histogram.indices where histogram[index] > 0 {
+            cells[index / scale.codes].add(index % scale.codes, people: histogram[index], scale)
+        }
+        return cells
+    }
+
+    private func several(_ values: ValueColumn, _ members: Bitmap) -> [StatisticsCell] {
+        var cells = empty(values.scales.count)
+        members.forEach { row in cells[number(row)].add(values.columns.map { Int($0[row]) - 1 }, values.scales) }
+        return cells
+    }
+}

@@ -1,0 +1,25 @@
+// What operators see of group requests. Labels are outcomes; never an organisation, a filter or a number of people.
+
+import Contracts
+import Metrics
+
+struct ReleaseMetrics: Sendable {
+    /// - Parameter product: `records` or `statistics`.
+    func released(_ product: String, newTables: Int) {
+        Counter(label: "anonymiser_releases_total", dimensions: [("product", product)]).increment()
+        Counter(label: "anonymiser_tables_total").increment(by: newTables)
+    }
+
+    func repeated() {
+        Counter(label: "anonymiser_repeated_total").increment()
+    }
+
+    func refused(_ reason: GroupRefusal) {
+        Counter(label: "anonymiser_refusals_total", dimensions: [("reason", reason.rawValue)]).increment()
+    }
+
+    /// - Parameter duration: from the question's turn to its commit.
+    func took(_ duration: Duration) {
+        Timer(label: "anonymiser_release_seconds").recordNanoseconds(max(0, duration.wholeMilliseconds) * 1_000_000)
+    }
+}

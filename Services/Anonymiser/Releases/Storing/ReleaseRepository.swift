@@ -1,0 +1,167 @@
+// All tables of releases together: what a judgement needs is read, and what comes of it is one transaction.
+
+import Contracts
+import GRDB
+import Sealing
+import Storage
+
+/// For the service's migrations.
+enum ReleaseStores {
+    static func create(in db: Database) throws {
+        try GroupRequestStore.create(in: db)
+        try GroupTableStore.create(in: db)
+        try CohortStore.create(in: db)
+        try BudgetStore.create(in: db)
+    }
+
+    /// One for every table of `create`.
+    static let notes: [TableNote] = [
+        TableNote(
+            "group_requests", "group_release_tables",
+            holds: "what organisations were answered about groups: the refusal, or the outline of the release, sealed, and its tables",
+            kept: "for ever, since the same request gets the same answer", erasure: .impersonal),
+        TableNote(
+            "group_tables", "group_recoding_steps",
+            holds: "released tables, sealed: entries of at least ten people, people per place, noisy statistics; how coarse their classes are",
+            kept: "for ever, since a table is made once for everybody", erasure: .impersonal),
+        TableNote(
+            "group_table_keys",
+            holds: "which organisation was given which table; the key of its handles and its order of entries, sealed", kept: "for ever",
+            erasure: .impersonal),
+        TableNote(
+            "group_cohorts", holds: "which groups an organisation asked about, and when; filters sealed",
+            kept: "`ano.cohort_days` after the group was asked about last", erasure: .impersonal),
+        TableNote(
+            "group_cohort_chunks", holds: "who was in those groups, by row numbers, sealed",
+            kept: "`ano.cohort_days` after the group was asked about last", erasure: .emptied),
+        TableNote(
+            "group_organisation_days", "group_days",
+            holds: "what each organisation has spent of each day's privacy budget; how many releases each day was in",
+            kept: "for ever, since a day's budget is never refreshed", erasure: .impersonal),
+        TableNote(
+            "group_day_chunks", holds: "in how many releases of statistics each person's day took part, by row numbers, sealed",
+            kept: "for ever, since a day's budget is never refreshed", erasure: .emptied),
+    ]
+}
+
+/// What is written of one judgement.
+struct Judgement: Sendable {
+    let judged: JudgedRequest
+    /// Nil where no people were looked at.
+    var cohort: CohortNote?
+    var made = MadeTables()
+    /// What the step of new tables is kept under.
+    var stepDigest: [UInt8]?
+    var charge = ReleaseCharge()
+}
+
+struct ReleaseRepository: Sendable {
+    let store: Store
+    let requests: GroupRequestStore
+    let tables: GroupTableStore
+    let cohorts: CohortStore
+    let budgets: BudgetStore
+    private let policy: AnonymityPolicy
+
+    init(_ store: Store, sealedUnder key: SymmetricKey, _ policy: AnonymityPolicy) {
+        (self.store, self.policy) = (store, policy)
+        requests = GroupRequestStore(key: key.derived(for: "group-requests"))
+        tables = GroupTableStore(key: key.derived(for: "group-tables"))
+        cohorts = CohortStore(key: key.derived(for: "group-cohorts"))
+        budgets = BudgetStore(key: key.derived(for: "group-budgets"))
+    }
+
+    // MARK: Reading
+
+    func find(_ request: GroupRequestID) async throws -> JudgedRequest? {
+        try await store.read { [requests] db in try requests.find(db, request) }
+    }
+
+    func release(of organisation: OrganisationID, _ canonical: [UInt8]) async throws -> JudgedRequest? {
+        try await store.read { [requests] db in try requests.release(db, of: organisation, canonical) }
+    }
+
+    /// Those that count still. - Parameter today: days since 1970.
+    func cohorts(of organisation: OrganisationID, today: Int) async throws -> [CohortRow] {
+        try await store.read { [cohorts, policy] db in try cohorts.rows(db, of: organisation, after: today - policy.cohortDays) }
+    }
+
+    func members(of cohort: CohortRow) async throws -> Bitmap {
+        try await store.read { [cohorts] db in try cohorts.members(db, of: cohort) }
+    }
+
+    /// By day of a window, who can take part in no further statistics of it.
+    func spentDays(_ window: DayWindow) async throws -> [Int: Bitmap] {
+        try await store.read { [budgets, policy] db in
+            let cap = policy.releasesPerPersonDay
+            var spent: [Int: Bitmap] = [:]
+            for day in try budgets.fullDays(db, window.days, cap: cap) {
+                spent[day] = try budgets.counters(db, day)?.exhausted(cap: cap)
+            }
+            return spent
+        }
+    }
+
+    func budget(of organisation: OrganisationID, _ window: Range<Int>) async throws -> OrganisationBudget {
+        try await store.read { [budgets, policy] db in
+            OrganisationBudget(policy, spent: try budgets.spent(db, by: organisation, window))
+        }
+    }
+
+    /// By digest, the entries of tables that exist, and which of them the organisation was given before.
+    func known(
+        _ digests: [[UInt8]], to organisation: OrganisationID
+    ) async throws -> (entries: [[UInt8]: Int], seen: Set<[UInt8]>) {
+        try await store.read { [tables] db in
+            (try tables.kept(db, digests), try tables.seen(db, by: organisation, digests))
+        }
+    }
+
+    func step(_ digest: [UInt8]) async throws -> Int? {
+        try await store.read { [tables] db in try tables.step(db, digest) }
+    }
+
+    // MARK: Writing
+
+    /// Everything or nothing. Once it returns, the release is charged and kept; before, nothing has happened.
+    func keep(_ judgement: Judgement) async throws {
+        try await store.write { [self] db in
+            let judged = judgement.judged
+            try requests.add(db, judged)
+            if let cohort = judgement.cohort { try keep(db, cohort, of: judged.organisation) }
+            try budgets.charge(db, judgement.charge, to: judged.organisation)
+            for table in judgement.made.new { try tables.add(db, table) }
+            if let step = judgement.made.step, let digest = judgement.stepDigest { try tables.keep(db, step: step, digest) }
+            try requests.add(db, tables: judgement.made.digests, of: judged.request)
+            for digest in judgement.made.digests { try tables.show(db, digest, to: judged.organisation) }
+        }
+    }
+
+    /// One row for each group. With an area its people depend on the days, so that each window has a row of its own.
+    private func keep(_ db: Database, _ note: CohortNote, of organisation: OrganisationID) throws {
+        let oldest = note.day - policy.cohortDays
+        let before = try cohorts.rows(db, of: organisation, after: oldest).first {
+            $0.filters == note.filters && (!note.dependsOnDays || $0.window == note.window)
+        }
+        guard let before else { return try cohorts.add(db, note, of: organisation) }
+        // Whose first day is forgotten begins to count anew.
+        try cohorts.replace(db, before, with: note, firstDay: before.firstDay > oldest ? before.firstDay : note.day)
+    }
+
+    // MARK: Forgetting
+
+    /// - Returns: the last cohort that was looked at; nil where no more are left.
+    func eraseInCohorts(row: Int, after cohort: Int64) async throws -> Int64? {
+        try await store.write { [cohorts] db in try cohorts.erase(db, row: row, after: cohort) }
+    }
+
+    /// - Returns: the last day that was looked at; nil where no more are left.
+    func eraseInCounters(row: Int, after day: Int) async throws -> Int? {
+        try await store.write { [budgets] db in try budgets.erase(db, row: row, after: day) }
+    }
+
+    /// - Returns: how many rows; to be called again until it is none.
+    func expire(today: Int) async throws -> Int {
+        try await store.write { [cohorts, policy] db in try cohorts.expire(db, through: today - policy.cohortDays) }
+    }
+}
