@@ -54,14 +54,16 @@ struct AnonymiserModule: Sendable {
         hours = Follower(
             family: .cohortHours, on: runtime, store: opened.store, apply: { db, event in try sums.apply(db, event) },
             after: { _ in await population.takeOver() })
+        let releases = ReleaseModule(
+            settings, store: opened.store, population: population, places: places, key: key.derived(for: "releases"), on: runtime)
         let erasures = try await ErasureFollower(
             on: runtime, store: opened.store, keys: opened.keys,
-            steps: CohortErasure(store: opened.store, stores: stores, profiles: people).steps)
+            steps: CohortErasure(store: opened.store, stores: stores, profiles: people, releases: releases).steps)
         accounts = Follower.accounts(on: runtime, store: opened.store, tokens: nil, erasures: erasures)
 
-        // Releases: `ReleaseModule` is built here, of `settings.policy`, `population` and `places`; it registers its methods, and its
-        // background parts join `services`.
-        let methods = Methods(memory: opened.answers)
+        var methods = Methods(memory: opened.answers)
+        releases.register(in: &methods)
+        GroupPlaceRoutes(places: places).register(in: &methods)
         try await runtime.answer(methods)
         server = runtime.server(
             .init(title: "TrackMe anonymiser", version: "1.0.0", summary: "Health and figures alone.", prefix: "anonymiser"),
@@ -69,7 +71,7 @@ struct AnonymiserModule: Sendable {
         let background = [
             Background(closing.run), Background(profiles.run), Background(hours.run), Background(accounts.run), Background(erasures.run),
         ]
-        services = opened.parts(publishing: []) + background + [server]
+        services = opened.parts(publishing: []) + background + releases.services + [server]
         (self.opened, self.population) = (opened, population)
     }
 }

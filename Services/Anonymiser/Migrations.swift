@@ -9,7 +9,7 @@ enum AnonymiserSchema {
     static let applicationID: Int32 = 0x544D_414E
 
     static let migrations = [
-        Migration(1, "people and closed hours") { db in
+        Migration(1, "people, closed hours and releases") { db in
             try StreamLog.create(in: db)
             try StreamLog.createFormerEpochs(in: db)
             try Confirmations.create(in: db)
@@ -21,7 +21,7 @@ enum AnonymiserSchema {
             try PopulationStore.create(in: db)
             try HourStore.create(in: db)
             try ChunkStore.create(in: db)
-            // Tables of releases (`ReleaseStores.create`) belong here.
+            try ReleaseStores.create(in: db)
         }
     ]
 }

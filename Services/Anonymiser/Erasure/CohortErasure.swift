@@ -14,13 +14,17 @@ struct CohortErasure: Sendable {
     let store: Store
     let stores: Population.Stores
     let profiles: ProfileRepository
+    let releases: ReleaseModule
 
     var steps: ErasureSteps {
         ErasureSteps(
             shut: { order in
                 let row = try await store.write { [profiles] db in try profiles.shut(db, order) }
                 // Before the row is forgotten, so that a crash in between begins it again.
-                if let row { try await overwrite(row) }
+                if let row {
+                    try await overwrite(row)
+                    if order.scope == .account { try await releases.erase(row: row.row) }
+                }
             },
             destroysKey: { _ in false },
             delete: { [profiles] db, order in try profiles.erase(db, order) }, keptKey: nil)

@@ -29,7 +29,6 @@ private struct ErasureHarness: Sendable {
         try await withTemporaryHarness { harness in
             try harness.introducePeers()
             let neighbours = try [Peer.ingest, .sosDispatcher, .notifier, .thirdPartyGateway, .anonymiser, .trackme].map(harness.runtime)
-            let neighbours = try [Peer.ingest, .sosDispatcher, .notifier, .thirdPartyGateway, .trackme, .anonymiser].map(harness.runtime)
             let mail = Mailbox()
             try await neighbours[2].answer(mail.methods)
             let own = try harness.runtime(.consent)
@@ -41,7 +40,6 @@ private struct ErasureHarness: Sendable {
                 ErasureHarness(
                     parts: parts, mail: mail, ingest: clients[0], dispatcher: clients[1], notifier: clients[2], gateway: clients[3],
                     anonymiser: clients[4], trackme: clients[5]))
-                    anonymiser: clients[5], trackme: clients[4]))
         }
     }
 
