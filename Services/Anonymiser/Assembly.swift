@@ -29,6 +29,7 @@ struct AnonymiserModule: Sendable {
     let profiles: Follower
     let hours: Follower
     let accounts: Follower
+    let erasures: ErasureFollower
     let server: HTTPServer
     let services: [any Service]
 
@@ -57,6 +58,7 @@ struct AnonymiserModule: Sendable {
         let releases = ReleaseModule(
             settings, store: opened.store, population: population, places: places, key: key.derived(for: "releases"), on: runtime)
         let erasures = try await ErasureFollower(
+        erasures = try await ErasureFollower(
             on: runtime, store: opened.store, keys: opened.keys,
             steps: CohortErasure(store: opened.store, stores: stores, profiles: people, releases: releases).steps)
         accounts = Follower.accounts(on: runtime, store: opened.store, tokens: nil, erasures: erasures)

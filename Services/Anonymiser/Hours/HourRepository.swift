@@ -13,14 +13,18 @@ struct HourRepository: Sendable {
     /// One fact of `ingest.cohort`, in the transaction of its position.
     func apply(_ db: Database, _ event: StreamEvent) throws {
         if let closed = try event.fact(CohortHoursClosed.self, type: CohortHoursClosed.type) {
-            try stores.hours.say(db, through: Self.hour(of: closed.through))
-            db.afterCommit { [wake] in wake() }
+            try apply(db, closed)
         } else if let summed = try event.fact(CohortHourSummed.self, type: CohortHourSummed.type) {
-            try keep(db, summed)
+            try apply(db, summed)
         }
     }
 
-    private func keep(_ db: Database, _ summed: CohortHourSummed) throws {
+    func apply(_ db: Database, _ closed: CohortHoursClosed) throws {
+        try stores.hours.say(db, through: Self.hour(of: closed.through))
+        db.afterCommit { [wake] in wake() }
+    }
+
+    func apply(_ db: Database, _ summed: CohortHourSummed) throws {
         let hour = Self.hour(of: summed.hour)
         if let said = try stores.hours.state(db).saidThrough, hour < said { return }
         guard let (row, isNew) = try stores.people.findOrAdd(db, summed.person), hour >= row.erasedUntil else { return }

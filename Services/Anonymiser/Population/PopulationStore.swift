@@ -142,8 +142,10 @@ struct PopulationStore: Sendable {
     }
 
     private func opened(_ row: Row) throws -> CohortRow {
-        let number = row[0] as Int
-        let record = try CohortRecord(bytes: Seal.open(row[1] as Data, key: key, context: context(number)))
-        return CohortRow(row: number, record: record, erasedUntil: row[2], changedAt: row[3], isErased: row[4])
+        guard let number: Int = row.value(0), let sealed: Data = row.value(1), let until: Int = row.value(2),
+            let changedAt: Timestamp = row.value(3), let isErased: Bool = row.value(4)
+        else { throw CompactReader.Damaged() }
+        let record = try CohortRecord(bytes: Seal.open(sealed, key: key, context: context(number)))
+        return CohortRow(row: number, record: record, erasedUntil: until, changedAt: changedAt, isErased: isErased)
     }
 }

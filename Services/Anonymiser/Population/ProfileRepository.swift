@@ -14,8 +14,11 @@ struct ProfileRepository: Sendable {
 
     /// One fact of `consent.cohort`, in the transaction of its position.
     func apply(_ db: Database, _ event: StreamEvent) throws {
-        guard let state = try event.fact(CohortProfileState.self, type: CohortProfileState.type) else { return }
-        let profile = state.profile.flatMap(SharedProfile.init)
+        if let state = try event.fact(CohortProfileState.self, type: CohortProfileState.type) { try apply(db, state) }
+    }
+
+    func apply(_ db: Database, _ state: CohortProfileState) throws {
+        let profile = state.profile.flatMap { SharedProfile($0) }
         if state.profile != nil, profile == nil { logger.error("a profile holds what no profile can: it is in no group") }
         guard profile != nil else {
             if let known = try stores.people.find(db, state.person) { try change(db, known, to: nil) }

@@ -5,7 +5,7 @@
 struct CountingHours: Sendable {
     /// Nothing has been said of the person yet.
     static let unknown = Int32.max - 1
-    /// Shared no more, or erased.
+    /// Not shared, or erased.
     static let ended = Int32.max
 
     private var hours = [[Int32]](repeating: [], count: GroupDataType.allCases.count + 1)

@@ -112,7 +112,7 @@ struct CohortRecord: Hashable, Sendable {
     /// - Parameter erasedUntil: hours before it are erased.
     func counting(_ type: GroupDataType, erasedUntil: Int) -> Int32 {
         guard let since = profile?.since[type] else {
-            return formerly.contains(type) ? CountingHours.ended : CountingHours.unknown
+            return profile != nil || formerly.contains(type) ? CountingHours.ended : CountingHours.unknown
         }
         return Int32(clamping: max(Int(since).flooredQuotient(Int(CohortHourSummed.milliseconds)), erasedUntil))
     }
