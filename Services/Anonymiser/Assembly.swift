@@ -3,6 +3,7 @@
 import Bus
 import Contracts
 import HTTPKit
+import Sealing
 import ServiceKit
 import ServiceLifecycle
 import Storage
@@ -40,7 +41,8 @@ struct AnonymiserModule: Sendable {
         let key = try runtime.key("cohorts")
         let stores = Population.Stores(key: key)
         let buckets = BucketStore(
-            store: opened.store, chunks: stores.chunks, policy: settings.policy, choice: key.derived(for: "squares"), logger: runtime.logger)
+            store: opened.store, chunks: stores.chunks, policy: settings.policy, choice: key.derived(for: "squares"),
+            logger: runtime.logger)
         let population = try await Population(stores, in: opened.store, buckets: buckets, leaf: { places.leaf(ofCity: $0) })
         let signal = WakeUpSignal()
         let closing = HourClosing(

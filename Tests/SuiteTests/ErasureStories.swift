@@ -192,7 +192,10 @@ struct ErasureStories {
 
             let certificate = try await anna.certificate(of: said.decoded())
             #expect(certificate.scope == .account)
-            #expect(certificate.services.map(\.service) == ["consent", "ingest", "sos-dispatcher", "notifier", "thirdparty-gateway", "anonymiser"])
+            #expect(
+                certificate.services.map(\.service) == [
+                    "consent", "ingest", "sos-dispatcher", "notifier", "thirdparty-gateway", "anonymiser",
+                ])
             let stores: [String] = certificate.services.flatMap { service -> [String] in
                 let own = ["\(service.service).db", "\(service.service)-keys.db", "\(service.service)-keys.db backups"]
                 return service.service == "consent" ? own + ["consent-accesses.db"] : own

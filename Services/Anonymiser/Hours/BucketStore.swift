@@ -85,7 +85,8 @@ struct BucketStore: Sendable {
         let start = bucket.start.flooredQuotient(TimeSpan.perHour)
         var columns = scales.map { _ in [UInt16](repeating: 0, count: size) }
         for chunk in Self.chunkCount(size) {
-            guard let bytes = try chunks.read(db, ChunkPlace(chunk: chunk, kind: .values(type, granularity), start: start)) else { continue }
+            let place = ChunkPlace(chunk: chunk, kind: .values(type, granularity), start: start)
+            guard let bytes = try chunks.read(db, place) else { continue }
             let first = chunk * BitmapChunk.rows
             for (component, codes) in try CodeChunk.read(bytes, scales).enumerated() {
                 let known = codes.prefix(size - first)

@@ -137,7 +137,8 @@ struct ChunkStore: Sendable {
     /// - Returns: whether it held anything.
     @discardableResult
     func remove(_ db: Database, _ row: Int, at place: ChunkPlace) throws -> Bool {
-        guard let bytes = try read(db, place), case .removed(let left) = try Self.removing(row, place.kind, from: bytes) else { return false }
+        guard let bytes = try read(db, place), case .removed(let left) = try Self.removing(row, place.kind, from: bytes)
+        else { return false }
         try write(db, place, left)
         return true
     }

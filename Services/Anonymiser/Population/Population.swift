@@ -64,8 +64,8 @@ actor Population {
         takeOver()
         renewDay()
         return CohortData(
-            columns: columns, closedUntil: closedThrough.map { $0 * TimeSpan.perHour }, counting: counting, rights: rights, dataDays: dataDays,
-            changedAt: changedAt, buckets: buckets)
+            columns: columns, closedUntil: closedThrough.map { $0 * TimeSpan.perHour }, counting: counting, rights: rights,
+            dataDays: dataDays, changedAt: changedAt, buckets: buckets)
     }
 
     /// From which hour on values count, and how often anything was taken away before that was so.

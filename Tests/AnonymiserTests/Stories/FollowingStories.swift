@@ -13,7 +13,7 @@ import Testing
 @testable import Anonymiser
 
 /// What consent was told.
-private final class Confirmations: Sendable {
+private final class ToldConsent: Sendable {
     private let kept = Mutex<[ConfirmErasure]>([])
 
     var all: [ConfirmErasure] { kept.withLock { $0 } }
@@ -29,7 +29,7 @@ struct FollowingStories {
     func following() async throws {
         try await withTemporaryHarness(["TRACKME_HTTP_PUBLIC_ORIGIN": "https://suite.example"]) { harness in
             try harness.introducePeers()
-            let confirmations = Confirmations()
+            let confirmations = ToldConsent()
             var methods = Methods()
             methods.on(ConfirmErasure.self) { asked, _ in
                 confirmations.add(asked)

@@ -1,8 +1,8 @@
 // How the values of one closed bucket are kept: 65,536 rows, as a column or as a list, whichever is shorter.
 
 /// First byte: the form. A column is a code for each row up to the last one that has any; a list is the rows, two bytes each, and then
-/// their codes. Codes are `ValueChunk`'s, one component after the other: a byte each where the scale has at most 255, two otherwise. At most
-/// 128 KB of a component.
+/// their codes. Codes are `ValueChunk`'s, one component after the other: a byte each where the scale has at most 255, two otherwise.
+/// At most 128 KB of a component.
 enum CodeChunk {
     enum Fault: Error, Hashable, Sendable {
         case unknownForm

@@ -30,7 +30,8 @@ struct CountingHours: Sendable {
     /// By row.
     func column(_ type: GroupDataType) -> [Int32] { hours[Int(type.rawValue)] }
 
-    /// Whether an hour that closes is kept: also where nothing has been said of the person yet, since consent may only be slower than ingest.
+    /// Whether an hour that closes is kept: also where nothing has been said of the person yet, since consent may only be
+    /// slower than ingest.
     static func isKept(hour: Int, from counting: Int32) -> Bool {
         counting == unknown || hour >= Int(counting)
     }
