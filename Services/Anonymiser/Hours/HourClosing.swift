@@ -58,7 +58,7 @@ struct HourClosing: Sendable {
                 HourChunks(
                     hour: hour, chunk: chunk,
                     measured: try stores.hours.measured(db, hour, rows: chunk * BitmapChunk.rows..<(chunk + 1) * BitmapChunk.rows),
-                    earlier: try Self.earlier(of: hour, chunk) { try stores.chunks.read(db, chunk: chunk, .sums($0), starts: $1) },
+                    earlier: try Self.earlier(of: hour) { try stores.chunks.read(db, chunk: chunk, .sums($0), starts: $1) },
                     counting: counting)
             }
             let isWritten = try await store.write { [stores] db in
@@ -83,7 +83,7 @@ struct HourClosing: Sendable {
 
     /// The sums that a coarser bucket needs which ends with the hour; nothing where none does.
     private static func earlier(
-        of hour: Int, _ chunk: Int, read: (GroupDataType, Range<Int>) throws -> [Int: [UInt8]]
+        of hour: Int, read: (GroupDataType, Range<Int>) throws -> [Int: [UInt8]]
     ) throws -> [GroupDataType: [Int: [SumChunk.Entry]]] {
         guard let longest = HourChunks.coarser(endingAt: hour + 1).map(\.length).max() else { return [:] }
         var earlier: [GroupDataType: [Int: [SumChunk.Entry]]] = [:]

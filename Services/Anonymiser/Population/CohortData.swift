@@ -39,8 +39,8 @@ struct CohortData: Sendable {
 
     /// Who was in the square on that day, within the same bounds.
     func presence(in cell: GridCell, day: Int) throws -> Bitmap {
-        let visits = try visits(TimeSpan(day * TimeSpan.perDay, (day + 1) * TimeSpan.perDay))
-        return Bitmap(size: columns.bitmapSize, members: visits.lazy.filter { $0.cell == cell }.map { Int($0.row) })
+        let ofDay = try visits(TimeSpan(day * TimeSpan.perDay, (day + 1) * TimeSpan.perDay))
+        return Bitmap(size: columns.bitmapSize, members: ofDay.lazy.filter { $0.cell == cell }.map { Int($0.row) })
     }
 
     /// Rows whose profile or opt-ins changed after a moment, or who were erased since.

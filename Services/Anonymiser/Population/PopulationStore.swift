@@ -8,6 +8,9 @@ import Storage
 
 /// One row, as it is kept.
 struct CohortRow: Sendable {
+    /// In place of an hour: nothing of any is kept.
+    static let erasedWhole = Int(Int32.max)
+
     let row: Int
     let record: CohortRecord
     /// Hours since 1970; those before it are erased.
@@ -62,7 +65,7 @@ struct PopulationStore: Sendable {
 
     /// As `find`, and a new row where there is none; nil for somebody whose account was erased, of whom nothing is kept any more.
     func findOrAdd(_ db: Database, _ person: PersonID) throws -> (found: CohortRow, isNew: Bool)? {
-        if let found = try find(db, person) { return (found, false) }
+        if let found = try find(db, person) { return found.erasedUntil < CohortRow.erasedWhole ? (found, false) : nil }
         guard try !isErased(db, person) else { return nil }
         let row = try Int.fetchOne(db.cachedStatement(sql: "SELECT coalesce(max(row), -1) + 1 FROM cohort_rows")) ?? 0
         let new = CohortRow(

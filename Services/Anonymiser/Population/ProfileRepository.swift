@@ -47,7 +47,7 @@ struct ProfileRepository: Sendable {
         let changed = CohortRow(row: row.row, record: record, erasedUntil: row.erasedUntil, changedAt: .now, isErased: false)
         try stores.people.update(db, changed)
         let isTaken = record.formerly != row.record.formerly || !begun.isEmpty
-        let rights = isTaken ? try stores.hours.raiseRights(db) : try stores.hours.state(db).rights
+        let rights = try isTaken ? stores.hours.raiseRights(db) : stores.hours.state(db).rights
         if profile == nil { _ = try stores.hours.delete(db, row: row.row) }
         for type in begun { try clearBeginning(db, type, of: changed) }
         db.afterCommit { [changes = stores.changes] in changes.add(.row(changed, rights: rights)) }
@@ -75,10 +75,9 @@ struct ProfileRepository: Sendable {
         if order.scope == .account { try stores.people.noteErased(db, order.person, at: order.orderedAt) }
         guard let row = try stores.people.find(db, order.person) else { return nil }
         let hour = Int(order.orderedAt.milliseconds.flooredQuotientAndRemainder(dividingBy: CohortHourSummed.milliseconds).quotient) + 1
-        let record =
-            order.scope == .account ? CohortRecord(formerly: Set(GroupDataType.measured)) : row.record
+        let record = order.scope == .account ? CohortRecord(formerly: Set(GroupDataType.measured)) : row.record
         let changed = CohortRow(
-            row: row.row, record: record, erasedUntil: order.scope == .account ? Int(Int32.max) : max(row.erasedUntil, hour),
+            row: row.row, record: record, erasedUntil: order.scope == .account ? CohortRow.erasedWhole : max(row.erasedUntil, hour),
             changedAt: .now, isErased: order.scope == .account)
         guard record != row.record || changed.erasedUntil != row.erasedUntil else { return row }
         try stores.people.update(db, changed)

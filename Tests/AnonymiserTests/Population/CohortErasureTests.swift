@@ -117,6 +117,7 @@ struct CohortErasureTests {
             await stage.store.close()
 
             let again = try await CohortStage(folder, key: key)
+            try await again.say(anna, CohortStage.profile(since: Self.midnight))
             #expect(await again.population.current().columns.eligible(for: .heartRate).members == [1])
             #expect(try await !Self.held(again, 0).isEmpty)
             try await again.erase(anna, .account, at: Self.midnight + 49)
