@@ -172,8 +172,7 @@ actor ReleaseService {
         if let refusal = quota.refusal(request.filters.canonicalBytes, today: one.day) { return refuse(one, refusal) }
         guard rows.count < policy.mostCohortRows else { return refuse(one, .budgetExhausted) }
 
-        let spent = try await request.product == .statistics ? repository.spentDays(request.window) : [:]
-        let everybody = GroupPeople(source, request.filters, request.types, spent: spent)
+        let everybody = GroupPeople(source, request.filters, request.types, spent: try await spentDays(one))
         let members = try everybody.guarded(request.window)
         let contributors = try everybody.contributors(request.window)
         var chance = SystemRandomNumberGenerator()
@@ -195,6 +194,15 @@ actor ReleaseService {
         }
         guard let charge = try await charge(one, plan, everybody) else { return refuse(one, .budgetExhausted, members) }
         return try await make(one, plan, everybody, charge, members, individuals: individuals)
+    }
+
+    /// Whose days can be charged no more. Tables that exist are charged to nobody again, so that a request for nothing else leaves
+    /// nobody out.
+    private func spentDays(_ one: Case) async throws -> [Int: Bitmap] {
+        guard one.request.product == .statistics else { return [:] }
+        let digests = one.request.tableKeys(one.request.granularity).map { Digest.sha256($0.canonicalBytes) }
+        let known = try await repository.known(digests, to: one.asked.organisation)
+        return try await known.entries.count == digests.count ? [:] : repository.spentDays(one.request.window)
     }
 
     private func compare(_ comparison: CohortComparison, _ rows: [CohortRow]) async throws -> RefusalReason? {

@@ -69,7 +69,8 @@ struct CohortComparison {
     ///   near is looked at by itself.
     func refusal(_ earlier: CohortRow, _ filters: GroupFilters, _ people: Bitmap, changed: Bitmap) -> RefusalReason? {
         var cohort = EarlierCohort(
-            filters: filters, members: people.resized(to: members.size), window: earlier.window, day: earlier.lastDay, isAdmitted: earlier.isAdmitted, changed: changed)
+            filters: filters, members: people.resized(to: members.size), window: earlier.window, day: earlier.lastDay,
+            isAdmitted: earlier.isAdmitted, changed: changed)
         guard judge(cohort) != nil else { return nil }
         cohort.changed = source.changed(since: earlier.at)
         return judge(cohort)

@@ -45,7 +45,7 @@ extension Bitmap {
     /// The same people in a population of another size, as it may have after a start; rows that it does not have are nobody's.
     func resized(to size: Int) -> Bitmap {
         guard size != self.size else { return self }
-        let kept = words.prefix(Bitmap.wordCount(size))
+        let kept = Array(words.prefix(Bitmap.wordCount(size)))
         return Bitmap(size: size, words: kept + [UInt64](repeating: 0, count: Bitmap.wordCount(size) - kept.count))
     }
 }

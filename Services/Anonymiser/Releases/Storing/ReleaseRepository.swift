@@ -22,7 +22,7 @@ enum ReleaseStores {
             kept: "for ever, since the same request gets the same answer", erasure: .impersonal),
         TableNote(
             "group_tables", "group_recoding_steps",
-            holds: "released tables, sealed: entries of at least ten people, people per place, noisy statistics; how coarse their classes are",
+            holds: "released tables, sealed: entries of ten people or more, people by place, noisy statistics; how coarse classes are",
             kept: "for ever, since a table is made once for everybody", erasure: .impersonal),
         TableNote(
             "group_table_keys",

@@ -68,7 +68,8 @@ enum TableCodec {
         }
         try reader.end()
         return StoredTable(
-            type: type, bucket: TimeSpan(start, start + length), attributes: attributes, components: components, fewest: fewest, content: content)
+            type: type, bucket: TimeSpan(start, start + length), attributes: attributes, components: components, fewest: fewest,
+            content: content)
     }
 
     private static func labels(_ reader: inout ByteFieldReader, _ count: Int) throws(ByteFieldReader.Fault) -> [String] {
