@@ -6,20 +6,20 @@ import Metrics
 struct ReleaseMetrics: Sendable {
     /// - Parameter product: `records` or `statistics`.
     func released(_ product: String, newTables: Int) {
-        Counter(label: "anonymiser_releases_total", dimensions: [("product", product)]).increment()
-        Counter(label: "anonymiser_tables_total").increment(by: newTables)
+        Counter(label: "ano_releases_total", dimensions: [("product", product)]).increment()
+        Counter(label: "ano_tables_total").increment(by: newTables)
     }
 
     func repeated() {
-        Counter(label: "anonymiser_repeated_total").increment()
+        Counter(label: "ano_repeated_total").increment()
     }
 
     func refused(_ reason: GroupRefusal) {
-        Counter(label: "anonymiser_refusals_total", dimensions: [("reason", reason.rawValue)]).increment()
+        Counter(label: "ano_refusals_total", dimensions: [("reason", reason.rawValue)]).increment()
     }
 
     /// - Parameter duration: from the question's turn to its commit.
     func took(_ duration: Duration) {
-        Timer(label: "anonymiser_release_seconds").recordNanoseconds(max(0, duration.wholeMilliseconds) * 1_000_000)
+        Timer(label: "ano_release_seconds").recordNanoseconds(max(0, duration.wholeMilliseconds) * 1_000_000)
     }
 }

@@ -72,7 +72,7 @@ actor ReleaseService {
         while let after = cohort {
             cohort = try await inTurn { service in try await service.eraseInCohorts(row: row, after: after) }
         }
-        var day: Int? = .min
+        var day: Int? = Int.min
         while let after = day {
             day = try await inTurn { service in try await service.repository.eraseInCounters(row: row, after: after) }
         }
@@ -118,7 +118,7 @@ actor ReleaseService {
     }
 
     private func judge(_ asked: ReleaseGroup) async throws -> ReleaseGroup.Reply {
-        let started = ContinuousClock.now
+        let start = ContinuousClock.now
         if let judged = try await repository.find(asked.request) {
             guard judged.organisation == asked.organisation else { throw Failure(.conflict, "the id is that of another request") }
             return judged.reply
@@ -136,7 +136,7 @@ actor ReleaseService {
         let judgement: Judgement
         if let same = try await repeated(one) { judgement = same } else { judgement = try await decide(one, source) }
         try await repository.keep(judgement)
-        count(judgement, took: ContinuousClock.now - started)
+        count(judgement, took: ContinuousClock.now - start)
         return judgement.judged.reply
     }
 
@@ -205,7 +205,7 @@ actor ReleaseService {
         return try await known.entries.count == digests.count ? [:] : repository.spentDays(one.request.window)
     }
 
-    private func compare(_ comparison: CohortComparison, _ rows: [CohortRow]) async throws -> RefusalReason? {
+    private func compare(_ comparison: CohortComparison, _ rows: [KeptCohort]) async throws -> RefusalReason? {
         let compared = try comparison.compared(rows)
         guard !compared.isEmpty else { return nil }
         let changed = comparison.changed(compared)

@@ -18,14 +18,14 @@ struct CohortMemory {
     private var uses = 0
 
     /// Nil where it was not read, or was asked about again since.
-    mutating func members(of cohort: CohortRow) -> Bitmap? {
+    mutating func members(of cohort: KeptCohort) -> Bitmap? {
         guard let found = held[cohort.number], found.at == cohort.at else { return nil }
         uses += 1
         held[cohort.number]?.use = uses
         return found.members
     }
 
-    mutating func hold(_ members: Bitmap, of cohort: CohortRow) {
+    mutating func hold(_ members: Bitmap, of cohort: KeptCohort) {
         remove(cohort.number)
         uses += 1
         held[cohort.number] = Held(at: cohort.at, members: members, use: uses)
@@ -54,20 +54,20 @@ struct CohortComparison {
     let source: any CohortSource
 
     /// The earlier groups with which the candidate has to be compared, with their filters.
-    func compared(_ rows: [CohortRow]) throws -> [(row: CohortRow, filters: GroupFilters)] {
+    func compared(_ rows: [KeptCohort]) throws -> [(row: KeptCohort, filters: GroupFilters)] {
         let own = candidate.canonicalBytes
         return try rows.filter { $0.filters != own && $0.window.overlaps(window) && $0.lastDay > today - policy.cohortDays }
             .map { (row: $0, filters: try GroupFilters(canonicalBytes: $0.filters, places)) }
     }
 
     /// Who changed since the first of them: a set that holds what changed since each.
-    func changed(_ rows: [(row: CohortRow, filters: GroupFilters)]) -> Bitmap {
-        rows.map(\.row.at).min().map { source.changed(since: $0) } ?? Bitmap(size: members.size)
+    func changed(_ rows: [(row: KeptCohort, filters: GroupFilters)]) -> Bitmap {
+        rows.map { $0.row.at }.min().map { source.changed(since: $0) } ?? Bitmap(size: members.size)
     }
 
     /// - Parameter changed: of `changed`. Whoever differs in enough people without all of these differs in enough; only what seems too
     ///   near is looked at by itself.
-    func refusal(_ earlier: CohortRow, _ filters: GroupFilters, _ people: Bitmap, changed: Bitmap) -> RefusalReason? {
+    func refusal(_ earlier: KeptCohort, _ filters: GroupFilters, _ people: Bitmap, changed: Bitmap) -> RefusalReason? {
         var cohort = EarlierCohort(
             filters: filters, members: people.resized(to: members.size), window: earlier.window, day: earlier.lastDay,
             isAdmitted: earlier.isAdmitted, changed: changed)
@@ -83,7 +83,7 @@ struct CohortComparison {
 
 extension CohortQuota {
     /// As it stands by what is kept.
-    init(_ policy: AnonymityPolicy, _ rows: [CohortRow]) {
+    init(_ policy: AnonymityPolicy, _ rows: [KeptCohort]) {
         self.init(policy)
         for row in rows { record(row.filters, isAdmitted: row.isAdmitted, today: row.firstDay) }
     }

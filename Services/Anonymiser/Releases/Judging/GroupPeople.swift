@@ -35,9 +35,13 @@ struct GroupPeople {
         return left
     }
 
+    private func hasData(_ type: Int, _ day: Int) -> Bitmap {
+        source.hasData(types[type], day: day).resized(to: cohort.size)
+    }
+
     /// S of a whole day.
     func members(_ type: Int, day: Int) throws -> Bitmap {
-        var present = source.hasData(types[type], day: day)
+        var present = hasData(type, day)
         if !present.isEmpty { present.formIntersection(try eligible(type, day: day)) }
         return present
     }
@@ -48,9 +52,9 @@ struct GroupPeople {
         for start in stride(from: window.days.lowerBound, to: window.days.upperBound, by: Self.daysAtOnce) {
             let days = start..<min(start + Self.daysAtOnce, window.days.upperBound)
             let areas = try days.map { try area?.people($0) }
-            for (place, type) in types.enumerated() {
+            for place in types.indices {
                 let presences = zip(days, areas).map { day, area in
-                    var data = source.hasData(type, day: day)
+                    var data = hasData(place, day)
                     if let spent = spent[day] { data.subtract(spent) }
                     return Presence(hasData: data, inArea: area)
                 }

@@ -22,7 +22,7 @@ struct CohortNote: Sendable {
 }
 
 /// One that is kept, without its members.
-struct CohortRow: Sendable {
+struct KeptCohort: Sendable {
     let number: Int64
     let filters: [UInt8]
     let window: DayWindow
@@ -72,7 +72,7 @@ struct CohortStore: Sendable {
     // MARK: Reading
 
     /// In the order in which they came. - Parameter day: those that were asked about after it.
-    func rows(_ db: Database, of organisation: OrganisationID, after day: Int) throws -> [CohortRow] {
+    func rows(_ db: Database, of organisation: OrganisationID, after day: Int) throws -> [KeptCohort] {
         let rows = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
@@ -82,13 +82,13 @@ struct CohortStore: Sendable {
         return try rows.map { row in
             let (from, to) = (row[2] as Int, row[3] as Int)
             guard from < to, let filters: Data = row.value(1) else { throw DamagedRelease(table: "group_cohorts") }
-            return CohortRow(
+            return KeptCohort(
                 number: row[0], filters: try Seal.open(filters, key: key, context: Self.context(organisation)),
                 window: DayWindow(from..<to), at: row[4], firstDay: row[5], lastDay: row[6], isAdmitted: row[7], size: row[8])
         }
     }
 
-    func members(_ db: Database, of cohort: CohortRow) throws -> Bitmap {
+    func members(_ db: Database, of cohort: KeptCohort) throws -> Bitmap {
         var read = [BitmapChunk](repeating: .absent, count: Bitmap.chunkCount(cohort.size))
         let rows = try Row.fetchCursor(
             db.cachedStatement(sql: "SELECT chunk, sealed FROM group_cohort_chunks WHERE cohort = ?"), arguments: [cohort.number])
@@ -122,8 +122,8 @@ struct CohortStore: Sendable {
     }
 
     /// It is asked about again: who is in it now, over the days of both, and admitted if it ever was.
-    /// - Parameter firstDay: see `CohortRow`.
-    func replace(_ db: Database, _ cohort: CohortRow, with note: CohortNote, firstDay: Int) throws {
+    /// - Parameter firstDay: see `KeptCohort`.
+    func replace(_ db: Database, _ cohort: KeptCohort, with note: CohortNote, firstDay: Int) throws {
         let from = min(cohort.window.days.lowerBound, note.window.days.lowerBound)
         let to = max(cohort.window.days.upperBound, note.window.days.upperBound)
         let isAdmitted = note.isAdmitted || cohort.isAdmitted

@@ -82,11 +82,11 @@ struct ReleaseRepository: Sendable {
     }
 
     /// Those that count still. - Parameter today: days since 1970.
-    func cohorts(of organisation: OrganisationID, today: Int) async throws -> [CohortRow] {
+    func cohorts(of organisation: OrganisationID, today: Int) async throws -> [KeptCohort] {
         try await store.read { [cohorts, policy] db in try cohorts.rows(db, of: organisation, after: today - policy.cohortDays) }
     }
 
-    func members(of cohort: CohortRow) async throws -> Bitmap {
+    func members(of cohort: KeptCohort) async throws -> Bitmap {
         try await store.read { [cohorts] db in try cohorts.members(db, of: cohort) }
     }
 
