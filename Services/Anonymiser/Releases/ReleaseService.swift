@@ -202,7 +202,7 @@ actor ReleaseService {
         guard one.request.product == .statistics else { return [:] }
         let digests = one.request.tableKeys(one.request.granularity).map { Digest.sha256($0.canonicalBytes) }
         let known = try await repository.known(digests, to: one.asked.organisation)
-        return try await known.entries.count == digests.count ? [:] : repository.spentDays(one.request.window)
+        return try await known.kept.count == digests.count ? [:] : repository.spentDays(one.request.window)
     }
 
     private func compare(_ comparison: CohortComparison, _ rows: [KeptCohort]) async throws -> RefusalReason? {
@@ -237,32 +237,31 @@ actor ReleaseService {
             let keys = planner.keys(granularity, individuals: individuals).map { (key: $0, digest: Digest.sha256($0.canonicalBytes)) }
             guard !keys.isEmpty else { continue }
             let known = try await repository.known(keys.map(\.digest), to: organisation)
-            let tables = try planner.plan(granularity, keys, kept: known.entries, individuals: individuals)
+            let tables = try planner.plan(granularity, keys, kept: known.kept, individuals: individuals)
             guard let tables, !tables.isEmpty else { continue }
             return Plan(granularity: granularity, tables: tables, unseen: tables.filter { !known.seen.contains($0.digest) })
         }
         return nil
     }
 
-    /// Of statistics: the days of tables that are new to the organisation, and of tables that are new to everybody.
-    /// - Returns: nil where the organisation has spent one of the days.
+    /// Of statistics: what is new to the organisation, and what is new to everybody.
+    /// - Returns: nil where a day of the organisation's, or of somebody's, has no room for it.
     private func charge(_ one: Case, _ plan: Plan, _ everybody: GroupPeople) async throws -> ReleaseCharge? {
         guard one.request.product == .statistics else { return ReleaseCharge() }
-        let days = Set(plan.unseen.flatMap(\.key.bucket.days))
+        let cost = StatisticsCharge(request: one.request, policy: policy)
         var budget = try await repository.budget(of: one.asked.organisation, one.request.window.days)
-        for day in days {
-            guard budget.charge(day..<day + 1) else { return nil }
-        }
         var charge = ReleaseCharge()
-        for day in days { charge.organisation[day] = budget.spent[day] }
-        var typesOfDay: [Int: Set<Int>] = [:]
-        for table in plan.tables {
-            guard case .values = table.content else { continue }
-            for day in table.key.bucket.days { typesOfDay[day, default: []].insert(table.type) }
+        for (day, releases) in cost.releases(plan.unseen, plan.granularity) {
+            for _ in 0..<releases {
+                guard budget.charge(day..<day + 1) else { return nil }
+            }
+            charge.organisation[day] = budget.spent[day]
         }
-        for (day, types) in typesOfDay {
-            let sets = try types.map { try everybody.members($0, day: day) }
-            charge.people[day] = sets.dropFirst().reduce(sets[0]) { $0.union($1) }
+        charge.people = try cost.people(plan.tables, everybody)
+        guard !charge.people.isEmpty else { return charge }
+        // Nobody is left out where all tables were thought to exist, and then the ladder may have come to others.
+        for (day, spent) in try await repository.spentDays(one.request.window) {
+            if let members = charge.people[day], members.intersectionCount(spent.resized(to: members.size)) > 0 { return nil }
         }
         return charge
     }

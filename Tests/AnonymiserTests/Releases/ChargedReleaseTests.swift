@@ -65,6 +65,26 @@ struct ChargedReleaseTests {
         }
     }
 
+    @Test("tables that were made one by one cost whoever sees them together as much as all of them")
+    func together() async throws {
+        try await withReleaseStage(PlayedPeople([(30, 1100)])) { stage in
+            let types = ["heart-rate", "oxygen-saturation", "glucose"]
+            for type in types {
+                var form = Self.form(30...30)
+                form.types = [type]
+                #expect(try await stage.ask(form, .random()).release != nil)
+            }
+            let organisation = OrganisationID.random()
+            var form = Self.form(30...30)
+            form.types = types
+            #expect(try await stage.ask(form, organisation).refusal == .budgetExhausted)
+            form.types = Array(types.prefix(2))
+            #expect(try await stage.ask(form, organisation).release?.tables == 4)
+            #expect(try await Self.spent(stage, organisation).values.allSatisfy { $0 == 100_000 })
+            #expect(try await Self.additions(stage) == [3, 3])
+        }
+    }
+
     @Test("who has no budget left is in no new statistics of that day, and what exists is still given to everybody")
     func individuals() async throws {
         var policy = AnonymityPolicy()

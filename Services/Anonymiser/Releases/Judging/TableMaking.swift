@@ -5,7 +5,7 @@ import Contracts
 /// A table that is to be kept: encoded, not yet sealed.
 struct NewTable: Sendable {
     let digest: [UInt8]
-    let entries: Int
+    let kept: KeptTable
     let bytes: [UInt8]
 }
 
@@ -39,17 +39,20 @@ struct TableMaker {
         }
     }
 
-    private func collect(_ plan: [PlannedEntry], step: Int?, _ make: (PlannedEntry) throws -> StoredTable.Content?) rethrows -> MadeTables {
+    private func collect(
+        _ plan: [PlannedEntry], step: Int?, variance: Int = 0, _ make: (PlannedEntry) throws -> StoredTable.Content?
+    ) rethrows -> MadeTables {
         var made = MadeTables()
         made.step = step
         for planned in plan {
-            if case .kept(let entries) = planned.content {
-                made.entries += entries
+            if case .kept(let kept) = planned.content {
+                made.entries += kept.entries
             } else {
                 guard let content = try make(planned) else { continue }
                 let table = StoredTable(planned.key, content, policy)
                 made.entries += table.entryCount
-                made.new.append(NewTable(digest: planned.digest, entries: table.entryCount, bytes: TableCodec.bytes(table)))
+                let kept = KeptTable(entries: table.entryCount, variance: variance)
+                made.new.append(NewTable(digest: planned.digest, kept: kept, bytes: TableCodec.bytes(table)))
             }
             made.digests.append(planned.digest)
         }
@@ -90,14 +93,9 @@ struct TableMaker {
         _ plan: [PlannedEntry], using generator: inout some RandomNumberGenerator
     ) throws -> MadeTables {
         let granularity = plan.first?.key.granularity ?? request.granularity
-        // σ is that of the whole request, also for a table that is made alone because others were kept. Totals and cells of classes are
-        // different requests, each of which is charged.
-        let tables = StatisticsTables(
-            StatisticsMechanism(
-                types: request.types, granularity: granularity, bucketsPerDay: StatisticsMechanism.bucketsPerDay(granularity),
-                hasClasses: false, policy),
-            StatisticsClasses(request.attributes, places), people)
-        return try collect(plan, step: nil) { planned in
+        let mechanism = request.mechanism(granularity, policy)
+        let tables = StatisticsTables(mechanism, StatisticsClasses(request.attributes, places), people)
+        return try collect(plan, step: nil, variance: mechanism.variance) { planned in
             guard let (values, members) = try values(planned) else { return nil }
             return .statistics(tables.cells(values, members, using: &generator))
         }

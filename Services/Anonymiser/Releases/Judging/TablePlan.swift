@@ -6,7 +6,7 @@ import Contracts
 struct PlannedEntry {
     enum Content {
         /// It was released before; nothing is computed of it again.
-        case kept(entries: Int)
+        case kept(KeptTable)
         /// `values` is nil where keeping all of them would take too much memory: they are read again.
         case values(ValueColumn?, members: Bitmap)
         case positions(LocationTable)
@@ -50,10 +50,10 @@ struct TablePlanner {
 
     /// - Parameters:
     ///   - keys: of `keys`.
-    ///   - kept: by digest, the entries of tables that were released before.
+    ///   - kept: by digest, the tables that were released before.
     /// - Returns: nil where the granularity is too fine; without those tables that are withheld.
     func plan(
-        _ granularity: Granularity, _ keys: [(key: TableKey, digest: [UInt8])], kept: [[UInt8]: Int], individuals: Int
+        _ granularity: Granularity, _ keys: [(key: TableKey, digest: [UInt8])], kept: [[UInt8]: KeptTable], individuals: Int
     ) throws -> [PlannedEntry]? {
         let least = granularity == .quarterHour ? policy.quarterHourIndividuals : policy.fewestIndividuals
         let typeCount = request.types.count
@@ -77,9 +77,9 @@ struct TablePlanner {
     /// What of a table is known before it is made, and how many people it represents. Classes of records are made coarser until everybody
     /// is in one, so that nobody is lost on the way.
     private func content(
-        _ key: TableKey, _ type: Int, kept: Int?, least: Int, room: inout Int
+        _ key: TableKey, _ type: Int, kept: KeptTable?, least: Int, room: inout Int
     ) throws -> (PlannedEntry.Content, Int) {
-        if let kept { return (.kept(entries: kept), .max) }
+        if let kept { return (.kept(kept), .max) }
         let size = people.cohort.size
         guard try people.mayReach(least, type, key.bucket) else { return (.values(nil, members: Bitmap(size: size)), 0) }
         if key.type == .position {

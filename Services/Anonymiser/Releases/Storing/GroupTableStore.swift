@@ -6,6 +6,13 @@ import GRDB
 import Sealing
 import Storage
 
+/// What is known of a table without opening it.
+struct KeptTable: Hashable, Sendable {
+    let entries: Int
+    /// σ² of the noise on its counts; 0 for what has none.
+    let variance: Int
+}
+
 struct GroupTableStore: Sendable {
     /// The service's own.
     let key: SymmetricKey
@@ -16,6 +23,7 @@ struct GroupTableStore: Sendable {
                 CREATE TABLE group_tables (
                     digest BLOB NOT NULL PRIMARY KEY,
                     entries INTEGER NOT NULL,
+                    variance INTEGER NOT NULL,
                     sealed BLOB NOT NULL
                 ) STRICT;
                 CREATE TABLE group_table_keys (
@@ -33,21 +41,21 @@ struct GroupTableStore: Sendable {
 
     // MARK: Content
 
-    /// By digest, how many entries it has; those that were never released are not among them.
-    func kept(_ db: Database, _ digests: [[UInt8]]) throws -> [[UInt8]: Int] {
-        var kept: [[UInt8]: Int] = [:]
+    /// By digest; those that were never released are not among them.
+    func kept(_ db: Database, _ digests: [[UInt8]]) throws -> [[UInt8]: KeptTable] {
+        var kept: [[UInt8]: KeptTable] = [:]
         for digest in digests {
-            let entries = try Int.fetchOne(
-                db.cachedStatement(sql: "SELECT entries FROM group_tables WHERE digest = ?"), arguments: [Data(digest)])
-            if let entries { kept[digest] = entries }
+            let row = try Row.fetchOne(
+                db.cachedStatement(sql: "SELECT entries, variance FROM group_tables WHERE digest = ?"), arguments: [Data(digest)])
+            if let row { kept[digest] = KeptTable(entries: row[0], variance: row[1]) }
         }
         return kept
     }
 
     func add(_ db: Database, _ table: NewTable) throws {
         let sealed = try Seal.seal(table.bytes, key: key, context: Self.context(table.digest))
-        try db.cachedStatement(sql: "INSERT INTO group_tables (digest, entries, sealed) VALUES (?, ?, ?)")
-            .execute(arguments: [Data(table.digest), table.entries, Data(sealed)])
+        try db.cachedStatement(sql: "INSERT INTO group_tables (digest, entries, variance, sealed) VALUES (?, ?, ?, ?)")
+            .execute(arguments: [Data(table.digest), table.kept.entries, table.kept.variance, Data(sealed)])
     }
 
     /// Nil for one that was never released.

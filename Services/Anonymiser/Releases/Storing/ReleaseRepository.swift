@@ -108,10 +108,10 @@ struct ReleaseRepository: Sendable {
         }
     }
 
-    /// By digest, the entries of tables that exist, and which of them the organisation was given before.
+    /// By digest, the tables that exist, and which of them the organisation was given before.
     func known(
         _ digests: [[UInt8]], to organisation: OrganisationID
-    ) async throws -> (entries: [[UInt8]: Int], seen: Set<[UInt8]>) {
+    ) async throws -> (kept: [[UInt8]: KeptTable], seen: Set<[UInt8]>) {
         try await store.read { [tables] db in
             (try tables.kept(db, digests), try tables.seen(db, by: organisation, digests))
         }
