@@ -59,10 +59,9 @@ struct AnonymiserModule: Sendable {
             after: { _ in await population.takeOver() })
         let releases = ReleaseModule(
             settings, store: opened.store, population: population, places: places, key: key.derived(for: "releases"), on: runtime)
-        let erasures = try await ErasureFollower(
         erasures = try await ErasureFollower(
             on: runtime, store: opened.store, keys: opened.keys,
-            steps: CohortErasure(store: opened.store, stores: stores, profiles: people, releases: releases).steps)
+            steps: CohortErasure(store: opened.store, stores: stores, profiles: people, clearGroups: releases.erase).steps)
         accounts = Follower.accounts(on: runtime, store: opened.store, tokens: nil, erasures: erasures)
 
         var methods = Methods(memory: opened.answers)

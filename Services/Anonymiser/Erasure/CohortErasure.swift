@@ -14,7 +14,8 @@ struct CohortErasure: Sendable {
     let store: Store
     let stores: Population.Stores
     let profiles: ProfileRepository
-    let releases: ReleaseModule
+    /// Clears a row in what is kept of groups that were asked about.
+    let clearGroups: @Sendable (_ row: Int) async throws -> Void
 
     var steps: ErasureSteps {
         ErasureSteps(
@@ -23,7 +24,7 @@ struct CohortErasure: Sendable {
                 // Before the row is forgotten, so that a crash in between begins it again.
                 if let row {
                     try await overwrite(row)
-                    if order.scope == .account { try await releases.erase(row: row.row) }
+                    try await clearGroups(row.row)
                 }
             },
             destroysKey: { _ in false },

@@ -38,7 +38,7 @@ final class CohortStage: Sendable {
         hours = HourRepository(stores: stores, wake: {})
         closing = HourClosing(
             store: store, stores: stores, population: population, signal: WakeUpSignal(), metrics: AnonymiserMetrics(), logger: logger)
-        erasure = CohortErasure(store: store, stores: stores, profiles: profiles)
+        erasure = CohortErasure(store: store, stores: stores, profiles: profiles, clearGroups: { _ in })
         (self.store, self.stores, self.population, self.profiles) = (store, stores, population, profiles)
     }
 
