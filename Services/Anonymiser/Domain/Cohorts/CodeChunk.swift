@@ -41,7 +41,10 @@ enum CodeChunk {
         var start = 1
         var rows: [Int]?
         if form == 1 {
-            let listed = (0..<count).map { Int(bytes[1 + 2 * $0]) | Int(bytes[2 + 2 * $0]) << 8 }
+            let listed: [Int] = (0..<count).map { place in
+                let (low, high) = (Int(bytes[1 + 2 * place]), Int(bytes[2 + 2 * place]))
+                return high << 8 | low
+            }
             guard zip(listed, listed.dropFirst()).allSatisfy({ $0 < $1 }) else { throw Fault.notAscending }
             (rows, start) = (listed, 1 + 2 * count)
         }

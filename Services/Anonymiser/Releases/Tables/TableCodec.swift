@@ -10,7 +10,7 @@ enum TableCodec {
     private static let quarters = 0...16_000_000
     /// People whom an entry can speak of.
     private static let people = 0...1_000_000_000
-    private static let units = 1...1_000_000
+    private static let unitBounds = 1...1_000_000
 
     private enum Kind: UInt8 {
         case records = 1
@@ -94,7 +94,7 @@ extension TableCodec {
             let unit = classes.reduce(0) { unit, one in
                 stride(from: component, to: one.values.count, by: components).reduce(unit) { commonDivisor($0, one.values[$1]) }
             }
-            return min(max(unit, units.lowerBound), units.upperBound)
+            return min(max(unit, unitBounds.lowerBound), unitBounds.upperBound)
         }
         // Where it was larger than can be written, nothing but 1 need divide all.
         let isWhole = classes.allSatisfy { one in one.values.indices.allSatisfy { one.values[$0] % units[$0 % components] == 0 } }
@@ -123,7 +123,7 @@ extension TableCodec {
         _ reader: inout ByteFieldReader, labels count: Int, _ components: Int
     ) throws(ByteFieldReader.Fault) -> [StoredTable.Class] {
         var units: [Int] = []
-        for _ in 0..<components { units.append(try reader.number(in: self.units)) }
+        for _ in 0..<components { units.append(try reader.number(in: unitBounds)) }
         var classes: [StoredTable.Class] = []
         let classCount = try reader.count()
         for _ in 0..<classCount {
