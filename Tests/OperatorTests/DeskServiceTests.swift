@@ -91,6 +91,21 @@ struct DeskServiceTests {
         }
     }
 
+    @Test("a message came again with other bytes, and nothing said what was different: the log names the members, without what they say")
+    func namesDifferences() async throws {
+        try await withDesk(.accept) { desk, file in
+            let other = Array(String(decoding: body, as: UTF8.self).replacing("171.28125", with: "172.5").utf8)
+            for bytes in [body, body, other, Array("<alert/>".utf8)] {
+                let signature = try WebhookSignature.sign(id: "emg_1-0", at: .now, body: bytes, secrets: [secret], keys: [suiteKey])
+                _ = try await desk.receive(
+                    DeskMessage(id: "emg_1-0", timestamp: signature.timestamp, signatures: signature.signatures, body: bytes))
+            }
+            let entries = try DeskLog.read(file)
+            #expect(entries.map(\.differs) == [nil, nil, ["trigger"], ["msgType", "schema", MessageMembers.whole, "trigger"]])
+            #expect(try !String(contentsOf: file, encoding: .utf8).contains("172.5"))
+        }
+    }
+
     @Test("a lying desk's acknowledgement does not verify")
     func lies() async throws {
         try await withDesk(.lie) { desk, _ in

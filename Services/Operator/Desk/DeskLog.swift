@@ -18,6 +18,8 @@ struct DeskEntry: Codable, Hashable, Sendable {
     var answer: String
     /// How many messages of this id came before, verified ones.
     var repeated: Int
+    /// Names of the members that are not as in the first of this id that this process received; nil where none is.
+    var differs: [String]?
 }
 
 /// Append only; a line that a crash tore is skipped when it is read.

@@ -29,6 +29,8 @@ actor DeskService {
     private let callBack: @Sendable (_ messageID: String, _ response: DeskResponse) async -> Void
     private let show: @Sendable (String) -> Void
     private var seen: [String: Int] = [:]
+    /// Of verified messages, as they came first.
+    private var first: [String: MessageMembers] = [:]
 
     /// A silent desk keeps the connection for so long.
     private static let silence = Duration.seconds(60)
@@ -49,13 +51,24 @@ actor DeskService {
         let reply = machine.received(message.id, verification)
         let repeated = seen[message.id, default: 0]
         if verification.isVerified { seen[message.id] = repeated + 1 }
+        let differences = verification.isVerified ? differences(of: message) : []
         let entry = DeskEntry(
             receivedAt: now, messageId: message.id, sha256: Hex.encode(Digest.sha256(message.body)),
             kind: verification.isVerified ? DeskService.kind(message.body) : "",
-            verified: verification.isVerified, v1: verification.v1, v1a: verification.v1a, answer: reply.word, repeated: repeated)
+            verified: verification.isVerified, v1: verification.v1, v1a: verification.v1a, answer: reply.word, repeated: repeated,
+            differs: differences.isEmpty ? nil : differences)
         try log.append(entry)
         show(DeskService.line(entry, message.body))
         return try await respond(reply, to: message)
+    }
+
+    private func differences(of message: DeskMessage) -> [String] {
+        let members = MessageMembers(message.body)
+        guard let known = first[message.id] else {
+            first[message.id] = members
+            return []
+        }
+        return known.differences(from: members)
     }
 
     private func respond(_ reply: DeskReply, to message: DeskMessage) async throws -> DeskResponse {

@@ -133,7 +133,9 @@ struct Checker: Sendable {
         let known = Set(evidence.emergencies.map(\.emergency))
         for (id, lines) in Dictionary(grouping: evidence.desk, by: \.messageId) {
             if lines.contains(where: { !$0.verified }) { violations.append(.unverified(message: id)) }
-            if Set(lines.map(\.sha256)).count > 1 { violations.append(.differingBytes(message: id)) }
+            if Set(lines.map(\.sha256)).count > 1 {
+                violations.append(.differingBytes(message: id, members: Set(lines.flatMap { $0.differs ?? [] }).sorted()))
+            }
             if lines[0].emergency.map({ !known.contains($0) }) ?? true { violations.append(.unknownMessage(message: id)) }
         }
         return violations

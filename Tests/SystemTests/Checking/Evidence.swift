@@ -60,6 +60,8 @@ struct DeskLine: Hashable, Codable, Sendable {
     var sha256: String
     var verified: Bool
     var answer: String
+    /// Members in which it differs from the first of its id; nil where it does not, or the desk was another by then.
+    var differs: [String]?
 
     /// Whether this answer ended the repetition.
     var isAcknowledgement: Bool { verified && (answer == "accepted" || answer == "duplicate") }

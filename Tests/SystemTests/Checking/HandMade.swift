@@ -129,8 +129,10 @@ struct HandMade: Sendable {
             return [.unverified(message: "\(run.emergency)-1")]
         },
         Fault(name: "a repeat has other bytes") { run in
-            run.evidence.desk.append(run.line(taken: 4600, bytes: "bb", answer: "duplicate"))
-            return [.differingBytes(message: "\(run.emergency)-0")]
+            var repetition = run.line(taken: 4600, bytes: "bb", answer: "duplicate")
+            repetition.differs = ["vitals", "parameters"]
+            run.evidence.desk.append(repetition)
+            return [.differingBytes(message: "\(run.emergency)-0", members: ["parameters", "vitals"])]
         },
         Fault(name: "a message belongs to no emergency") { run in
             run.evidence.desk.append(run.line(taken: 3700, of: EmergencyID(bits: 99)))

@@ -19,7 +19,8 @@ enum Violation: Hashable, Sendable, CustomStringConvertible {
     case late(EmergencyID, milliseconds: Int64)
     // The desk
     case unverified(message: String)
-    case differingBytes(message: String)
+    /// `members`: those of the message that are not as they came first, as far as the desk could say.
+    case differingBytes(message: String, members: [String])
     case unknownMessage(message: String)
     // Streams
     case gap(stream: String, missing: Int)
@@ -47,7 +48,8 @@ enum Violation: Hashable, Sendable, CustomStringConvertible {
         case .unacknowledged(let emergency): "\(emergency) has no acknowledgement"
         case .late(let emergency, let milliseconds): "\(emergency) was acknowledged after \(milliseconds) ms"
         case .unverified(let message): "the desk could not verify \(message)"
-        case .differingBytes(let message): "\(message) came with different bytes"
+        case .differingBytes(let message, let members):
+            "\(message) came with different bytes" + (members.isEmpty ? "" : ", in \(members.joined(separator: ", "))")
         case .unknownMessage(let message): "nobody's emergency sent \(message)"
         case .gap(let stream, let missing): "\(stream): \(missing) facts were not applied"
         case .appliedTwice(let stream, let facts): "\(stream): \(facts) facts were applied twice"
