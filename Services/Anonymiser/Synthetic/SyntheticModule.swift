@@ -1,0 +1,115 @@
+// At the start: makes a population up where the settings ask for one, and refuses what would mix made-up people with real ones.
+
+import Contracts
+import Foundation
+import Logging
+import ServiceKit
+import Storage
+
+/// Why a service does not start.
+enum SyntheticRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Real people are there, or an installation has been followed.
+    case holdsRealPeople
+    /// People were made up here, and the settings do not ask for any.
+    case holdsMadeUpPeople
+    /// Other people than the settings ask for.
+    case holdsOthers
+    case brokenOff
+    /// No municipality of the public table has inhabitants.
+    case noTowns
+
+    var description: String {
+        switch self {
+        case .holdsRealPeople:
+            "ano.synthetic_people: this store has followed a real installation; people are made up in a store of their own alone"
+        case .holdsMadeUpPeople:
+            "everybody in this store is made up: set ano.synthetic_people as it was, or begin anew with an empty folder"
+        case .holdsOthers: "ano.synthetic_people, _days or _seed is not what this store was made from: begin anew with an empty folder"
+        case .brokenOff: "making people up was broken off in this store: begin anew with an empty folder"
+        case .noTowns: "ano.synthetic_people: no municipality of the table of places has inhabitants"
+        }
+    }
+}
+
+/// Where made-up facts go: what applies those of the streams too.
+struct SyntheticFacts: Sendable {
+    /// In one transaction.
+    let profiles: @Sendable ([CohortProfileState]) async throws -> Void
+    /// In one transaction; several hours of one person come in order.
+    let hours: @Sendable ([CohortHourSummed]) async throws -> Void
+    let closed: @Sendable (CohortHoursClosed) async throws -> Void
+}
+
+struct SyntheticModule: Sendable {
+    /// Facts of one transaction.
+    static let slice = 4096
+
+    private let settings: SyntheticSettings
+    private let store: Store
+    private let country: SyntheticCountry
+    private let logger: Logger
+    private let marks = SyntheticStore()
+
+    init(_ settings: SyntheticSettings, store: Store, country: SyntheticCountry, logger: Logger) {
+        (self.settings, self.store, self.country, self.logger) = (settings, store, country, logger)
+    }
+
+    /// Fills an empty store. Nothing else may write to it meanwhile.
+    /// - Parameters:
+    ///   - isUsed: whether the store holds people, or the position in a stream of people.
+    ///   - now: its last whole UTC day is the population's.
+    /// - Returns: whether everybody here is made up, so that nothing of real people may be applied.
+    /// - Throws: `SyntheticRefusal`.
+    func start(isUsed: Bool, into facts: SyntheticFacts, now: Timestamp) async throws -> Bool {
+        let mark = try await store.read { [marks] db in try marks.mark(db) }
+        guard settings.isOn else {
+            if mark != nil { throw SyntheticRefusal.holdsMadeUpPeople }
+            return false
+        }
+        if let mark {
+            guard mark.isComplete else { throw SyntheticRefusal.brokenOff }
+            let plan = mark.plan
+            guard plan.people == settings.people, plan.seed == settings.seed, plan.days.count == settings.days else {
+                throw SyntheticRefusal.holdsOthers
+            }
+            return true
+        }
+        guard !isUsed else { throw SyntheticRefusal.holdsRealPeople }
+        guard !country.towns.towns.isEmpty else { throw SyntheticRefusal.noTowns }
+        let today = Int(now.milliseconds.flooredQuotientAndRemainder(dividingBy: 86_400_000).quotient)
+        let plan = SyntheticPlan(people: settings.people, seed: settings.seed, days: today - settings.days..<today)
+        try await set(SyntheticMark(plan: plan, isComplete: false))
+        try await fill(plan, into: facts)
+        if let shadow = settings.shadow { try SyntheticShadow(plan, country).write(to: shadow) }
+        try await set(SyntheticMark(plan: plan, isComplete: true))
+        logger.warning(
+            "everybody in this service is made up",
+            metadata: ["people": "\(plan.people)", "days": "\(plan.days.count)", "seed": "\(plan.seed)"])
+        return true
+    }
+
+    private func set(_ mark: SyntheticMark) async throws {
+        try await store.write { [marks] db in try marks.set(db, mark) }
+    }
+
+    /// Hour by hour, as ingest tells of a living population.
+    private func fill(_ plan: SyntheticPlan, into facts: SyntheticFacts) async throws {
+        let people = (0..<plan.people).map { plan.person($0, country.towns) }
+        let since = Timestamp(milliseconds: Int64(plan.hours.lowerBound) * CohortHourSummed.milliseconds)
+        for slice in Self.slices(people) {
+            try await facts.profiles(slice.map { CohortProfileState(person: $0.person, profile: $0.profile(since: since)) })
+        }
+        for hour in plan.hours {
+            for slice in Self.slices(people) {
+                let told = slice.compactMap { $0.summed(hour) }
+                if !told.isEmpty { try await facts.hours(told) }
+            }
+            try await facts.closed(
+                CohortHoursClosed(through: Timestamp(milliseconds: Int64(hour + 1) * CohortHourSummed.milliseconds)))
+        }
+    }
+
+    private static func slices(_ people: [SyntheticPerson]) -> [ArraySlice<SyntheticPerson>] {
+        stride(from: 0, to: people.count, by: slice).map { people[$0..<min($0 + slice, people.count)] }
+    }
+}

@@ -1,0 +1,93 @@
+// Made-up people and people who exist are never in one store.
+
+import Contracts
+import Foundation
+import Logging
+import ServiceKit
+import Storage
+import Synchronization
+import TestKit
+import Testing
+
+@testable import Anonymiser
+
+@Suite("Start with a synthetic population")
+struct SyntheticStartTests {
+    private final class Told: Sendable {
+        let profiles = Mutex<[CohortProfileState]>([])
+        let hours = Mutex<[CohortHourSummed]>([])
+        let closed = Mutex<[CohortHoursClosed]>([])
+
+        var facts: SyntheticFacts {
+            SyntheticFacts(
+                profiles: { told in self.profiles.withLock { $0 += told } }, hours: { told in self.hours.withLock { $0 += told } },
+                closed: { told in self.closed.withLock { $0.append(told) } })
+        }
+    }
+
+    private static let now = Timestamp(milliseconds: 20_503 * 86_400_000 + 5000)
+
+    private static let country: SyntheticCountry = {
+        let catalogue = Samples.places
+        return SyntheticCountry(catalogue, leaf: { catalogue.leaf($0) ?? 0 }, coordinates: { _ in (45.46, 9.19) })
+    }()
+
+    private static func settings(_ environment: [String: String]) -> SyntheticSettings {
+        var reader = SettingsReader(environment: environment)
+        return SyntheticSettings(&reader)
+    }
+
+    private static func people(_ count: Int, seed: Int = 1) -> SyntheticSettings {
+        settings([
+            "TRACKME_ANO_SYNTHETIC_PEOPLE": "\(count)", "TRACKME_ANO_SYNTHETIC_SEED": "\(seed)", "TRACKME_ANO_SYNTHETIC_DAYS": "1",
+        ])
+    }
+
+    private static func module(_ settings: SyntheticSettings, _ store: Store) -> SyntheticModule {
+        SyntheticModule(settings, store: store, country: country, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// `body` with a store that holds nothing but the mark.
+    private static func withStore(_ body: @Sendable (Store) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            let store = try Store.open(
+                folder.appendingPathComponent("made-up.db"), applicationID: 7,
+                migrations: [Migration(1, "synthetic") { db in try SyntheticStore.create(in: db) }],
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            try await body(store)
+            await store.close()
+        }
+    }
+
+    @Test("an empty store is filled hour by hour, each closed after everybody's, and once")
+    func fills() async throws {
+        try await Self.withStore { store async throws in
+            let told = Told()
+            #expect(try await Self.module(Self.people(60), store).start(isUsed: false, into: told.facts, now: Self.now))
+            #expect(told.profiles.withLock { $0.count } == 60)
+            let hours = told.hours.withLock { $0.map(\.hour) }
+            #expect(hours == hours.sorted() && !hours.isEmpty)
+            #expect(told.closed.withLock { $0.count } == 24)
+            #expect(try await Self.module(Self.people(60), store).start(isUsed: true, into: told.facts, now: Self.now))
+            #expect(told.profiles.withLock { $0.count } == 60)
+        }
+    }
+
+    @Test("made-up people are refused beside real ones, and real ones beside made-up ones")
+    func neverMixed() async throws {
+        try await Self.withStore { store async throws in
+            let told = Told()
+            await #expect(throws: SyntheticRefusal.holdsRealPeople) {
+                try await Self.module(Self.people(60), store).start(isUsed: true, into: told.facts, now: Self.now)
+            }
+            #expect(try await !Self.module(Self.settings([:]), store).start(isUsed: true, into: told.facts, now: Self.now))
+            #expect(try await Self.module(Self.people(60), store).start(isUsed: false, into: told.facts, now: Self.now))
+            await #expect(throws: SyntheticRefusal.holdsMadeUpPeople) {
+                try await Self.module(Self.settings([:]), store).start(isUsed: true, into: told.facts, now: Self.now)
+            }
+            await #expect(throws: SyntheticRefusal.holdsOthers) {
+                try await Self.module(Self.people(60, seed: 2), store).start(isUsed: true, into: told.facts, now: Self.now)
+            }
+        }
+    }
+}
