@@ -32,6 +32,9 @@ SECONDS_EACH ?= 20
 # Seconds that the standing stranger has.
 ATTACK_SECONDS ?= 60
 
+# People who are made up for the attacks on group data.
+ATTACK_PEOPLE ?= 20000
+
 # Lives through the machine of supervision; a tenth of it are seeds through both dispatchers.
 SEEDS ?= 20000
 
@@ -39,7 +42,7 @@ SEEDS ?= 20000
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help up install demo test check docs bench bench-check fuzz simulate chaos attack-http upgrade clean build build-tests lint interop
+.PHONY: help up install demo test check docs bench bench-check fuzz simulate chaos attack attack-http upgrade clean build build-tests lint interop
 
 help: ## what each verb does
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +85,9 @@ simulate: build-tests ## virtual time: SEEDS=20000 lives through the rules, a te
 
 chaos: build-tests ## the fault matrix: real processes killed, halted, starved of disk, time and network; prints the table
 	@.ci/chaos
+
+attack: build-tests ## who asks for groups to learn of one person: attacks on group data of ATTACK_PEOPLE=20000 people; prints a table
+	@ATTACK_PEOPLE=$(ATTACK_PEOPLE) .ci/interop attack_groups.py
 
 attack-http: build-tests ## a standing stranger: every route attacked for ATTACK_SECONDS=60 seconds while hearts fail; prints a table
 	@ATTACK_SECONDS=$(ATTACK_SECONDS) .ci/interop attack_http.py

@@ -31,15 +31,6 @@ enum SyntheticRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Where made-up facts go: what applies those of the streams too.
-struct SyntheticFacts: Sendable {
-    /// In one transaction.
-    let profiles: @Sendable ([CohortProfileState]) async throws -> Void
-    /// In one transaction; several hours of one person come in order.
-    let hours: @Sendable ([CohortHourSummed]) async throws -> Void
-    let closed: @Sendable (CohortHoursClosed) async throws -> Void
-}
-
 struct SyntheticModule: Sendable {
     /// Facts of one transaction.
     static let slice = 4096
