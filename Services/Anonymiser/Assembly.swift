@@ -51,12 +51,23 @@ struct AnonymiserModule: Sendable {
         let people = ProfileRepository(stores: stores, logger: runtime.logger)
         let sums = HourRepository(stores: stores, wake: { signal.notify() })
 
+        let isUsed = try await opened.store.read { db in try stores.people.count(db) > 0 || !ConsumerPositions().load(db).isEmpty }
+        let synthetic = SyntheticModule(
+            settings.synthetic, store: opened.store,
+            country: SyntheticCountry(places.catalogue, leaf: { places.leaf(ofCity: $0) }, coordinates: { places.coordinates($0) }),
+            logger: runtime.logger)
+        let stage = try await synthetic.stage(isUsed: isUsed, now: .now)
+        let facts = SyntheticFacts(people, sums, closing: closing, in: opened.store)
+
+        // Beside made-up people the streams are heard and nothing is taken of them, so that their logs do not wait.
+        let isReal = !stage.isMadeUp
         profiles = Follower(
-            family: .cohortProfiles, on: runtime, store: opened.store, apply: { db, event in try people.apply(db, event) },
-            snapshot: people.snapshot, after: { _ in await population.takeOver() })
+            family: .cohortProfiles, on: runtime, store: opened.store,
+            apply: { db, event in if isReal { try people.apply(db, event) } },
+            snapshot: isReal ? people.snapshot : .adding { _, _ in }, after: { _ in await population.takeOver() })
         hours = Follower(
-            family: .cohortHours, on: runtime, store: opened.store, apply: { db, event in try sums.apply(db, event) },
-            after: { _ in await population.takeOver() })
+            family: .cohortHours, on: runtime, store: opened.store,
+            apply: { db, event in if isReal { try sums.apply(db, event) } }, after: { _ in await population.takeOver() })
         let releases = ReleaseModule(
             settings, store: opened.store, population: population, places: places, key: key.derived(for: "releases"), on: runtime)
         erasures = try await ErasureFollower(
@@ -72,7 +83,11 @@ struct AnonymiserModule: Sendable {
             .init(title: "TrackMe anonymiser", version: "1.0.0", summary: "Health and figures alone.", prefix: "anonymiser"),
             routes: [], store: opened.store, tokens: nil, authenticate: { _, _ in throw Problem.unauthorised })
         let background = [
-            Background(closing.run), Background(profiles.run), Background(hours.run), Background(accounts.run), Background(erasures.run),
+            Background {
+                try await synthetic.fill(stage, into: facts)
+                try await closing.run()
+            },
+            Background(profiles.run), Background(hours.run), Background(accounts.run), Background(erasures.run),
         ]
         services = opened.parts(publishing: []) + background + releases.services + [server]
         (self.opened, self.population) = (opened, population)

@@ -22,6 +22,7 @@ enum AnonymiserSchema {
             try HourStore.create(in: db)
             try ChunkStore.create(in: db)
             try ReleaseStores.create(in: db)
+            try SyntheticStore.create(in: db)
         }
     ]
 }

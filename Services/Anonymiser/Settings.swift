@@ -5,6 +5,8 @@ import ServiceKit
 /// Under the prefix `ano`.
 struct AnonymiserSettings: Sendable {
     let policy: AnonymityPolicy
+    /// Made-up people in the stead of real ones.
+    let synthetic: SyntheticSettings
 
     /// What requirements name as a switch, and what has one position: it is in the table so that operators find it.
     private enum DifferenceGuard: String, CaseIterable {
@@ -37,6 +39,7 @@ struct AnonymiserSettings: Sendable {
             reader.refuse("ano.\(name)", reason)
         }
         self.policy = policy
+        synthetic = SyntheticSettings(&reader)
     }
 }
 

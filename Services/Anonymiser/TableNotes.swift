@@ -18,5 +18,6 @@ extension AnonymiserSchema {
             kept: "for ever; sums until their day is over", erasure: .deleted),
         TableNote("cohort_state", holds: "how far hours are said and closed", kept: "for ever", erasure: .impersonal),
         .streams, .formerEpochs, .positions, .marks, .answers, .erasures, .life,
+        SyntheticStore.note,
     ] + ReleaseStores.notes
 }

@@ -15,6 +15,8 @@ struct GroupPlaces: Sendable {
 
     let catalogue: PlaceCatalogue
     let tree: CellTree
+    /// By code of a municipality, where its seat lies.
+    private let seats: [String: SeatIndex.Seat]
     /// By index of the catalogue.
     private let names: [String]
     /// Codes, names and other names in order, each with its place's index.
@@ -56,6 +58,7 @@ struct GroupPlaces: Sendable {
         self.catalogue = catalogue
         self.elsewhere = elsewhere
         peopleBefore = catalogue.leaves.reduce(into: [0]) { $0.append(($0.last ?? 0) + catalogue.places[$1].population) }
+        seats = Dictionary(table.seats.compactMap { seat in seat.municipality.map { ($0, seat) } }) { first, _ in first }
         tree = Self.cellTree(table.seats, catalogue)
     }
 
@@ -66,6 +69,11 @@ struct GroupPlaces: Sendable {
             province: { code in
                 catalogue.leaf(code).flatMap { catalogue.ancestor(ofLeaf: $0, at: .province) }.map { catalogue.places[$0].code }
             })
+    }
+
+    /// Of a municipality's seat, in degrees; nil where it is not known.
+    func coordinates(_ code: String) -> (latitude: Double, longitude: Double)? {
+        seats[code].map { ($0.latitude, $0.longitude) }
     }
 
     /// Where people of a profile's place are counted: a municipality, a former one, a country. Whoever comes from a list of places that is

@@ -31,6 +31,18 @@ enum SyntheticRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+/// Whose people a store holds.
+enum SyntheticStage: Hashable, Sendable {
+    /// Those that consent and ingest tell of.
+    case real
+    case madeUp
+    /// Nobody's yet: these are to be made up.
+    case empty(SyntheticPlan)
+
+    /// Whether nothing of real people may be applied.
+    var isMadeUp: Bool { self != .real }
+}
+
 struct SyntheticModule: Sendable {
     /// Facts of one transaction.
     static let slice = 4096
@@ -45,17 +57,16 @@ struct SyntheticModule: Sendable {
         (self.settings, self.store, self.country, self.logger) = (settings, store, country, logger)
     }
 
-    /// Fills an empty store. Nothing else may write to it meanwhile.
+    /// Whose people the store holds, or is to hold.
     /// - Parameters:
     ///   - isUsed: whether the store holds people, or the position in a stream of people.
     ///   - now: its last whole UTC day is the population's.
-    /// - Returns: whether everybody here is made up, so that nothing of real people may be applied.
     /// - Throws: `SyntheticRefusal`.
-    func start(isUsed: Bool, into facts: SyntheticFacts, now: Timestamp) async throws -> Bool {
+    func stage(isUsed: Bool, now: Timestamp) async throws -> SyntheticStage {
         let mark = try await store.read { [marks] db in try marks.mark(db) }
         guard settings.isOn else {
             if mark != nil { throw SyntheticRefusal.holdsMadeUpPeople }
-            return false
+            return .real
         }
         if let mark {
             guard mark.isComplete else { throw SyntheticRefusal.brokenOff }
@@ -63,12 +74,18 @@ struct SyntheticModule: Sendable {
             guard plan.people == settings.people, plan.seed == settings.seed, plan.days.count == settings.days else {
                 throw SyntheticRefusal.holdsOthers
             }
-            return true
+            return .madeUp
         }
         guard !isUsed else { throw SyntheticRefusal.holdsRealPeople }
         guard !country.towns.towns.isEmpty else { throw SyntheticRefusal.noTowns }
         let today = Int(now.milliseconds.flooredQuotientAndRemainder(dividingBy: 86_400_000).quotient)
-        let plan = SyntheticPlan(people: settings.people, seed: settings.seed, days: today - settings.days..<today)
+        return .empty(SyntheticPlan(people: settings.people, seed: settings.seed, days: today - settings.days..<today))
+    }
+
+    /// Fills an empty store, and does nothing at any other stage. Nothing else may write to it meanwhile.
+    func fill(_ stage: SyntheticStage, into facts: SyntheticFacts) async throws {
+        guard case .empty(let plan) = stage else { return }
+        guard try await store.read({ [marks] db in try marks.mark(db) }) == nil else { throw SyntheticRefusal.brokenOff }
         try await set(SyntheticMark(plan: plan, isComplete: false))
         try await fill(plan, into: facts)
         if let shadow = settings.shadow { try SyntheticShadow(plan, country).write(to: shadow) }
@@ -76,7 +93,6 @@ struct SyntheticModule: Sendable {
         logger.warning(
             "everybody in this service is made up",
             metadata: ["people": "\(plan.people)", "days": "\(plan.days.count)", "seed": "\(plan.seed)"])
-        return true
     }
 
     private func set(_ mark: SyntheticMark) async throws {

@@ -47,6 +47,13 @@ struct SyntheticStartTests {
         SyntheticModule(settings, store: store, country: country, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
+    /// As the service's start does.
+    private static func start(_ module: SyntheticModule, isUsed: Bool, into facts: SyntheticFacts) async throws -> Bool {
+        let stage = try await module.stage(isUsed: isUsed, now: now)
+        try await module.fill(stage, into: facts)
+        return stage.isMadeUp
+    }
+
     /// `body` with a store that holds nothing but the mark.
     private static func withStore(_ body: @Sendable (Store) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
@@ -63,12 +70,12 @@ struct SyntheticStartTests {
     func fills() async throws {
         try await Self.withStore { store async throws in
             let told = Told()
-            #expect(try await Self.module(Self.people(60), store).start(isUsed: false, into: told.facts, now: Self.now))
+            #expect(try await Self.start(Self.module(Self.people(60), store), isUsed: false, into: told.facts))
             #expect(told.profiles.withLock { $0.count } == 60)
             let hours = told.hours.withLock { $0.map(\.hour) }
             #expect(hours == hours.sorted() && !hours.isEmpty)
             #expect(told.closed.withLock { $0.count } == 24)
-            #expect(try await Self.module(Self.people(60), store).start(isUsed: true, into: told.facts, now: Self.now))
+            #expect(try await Self.start(Self.module(Self.people(60), store), isUsed: true, into: told.facts))
             #expect(told.profiles.withLock { $0.count } == 60)
         }
     }
@@ -78,15 +85,15 @@ struct SyntheticStartTests {
         try await Self.withStore { store async throws in
             let told = Told()
             await #expect(throws: SyntheticRefusal.holdsRealPeople) {
-                try await Self.module(Self.people(60), store).start(isUsed: true, into: told.facts, now: Self.now)
+                try await Self.start(Self.module(Self.people(60), store), isUsed: true, into: told.facts)
             }
-            #expect(try await !Self.module(Self.settings([:]), store).start(isUsed: true, into: told.facts, now: Self.now))
-            #expect(try await Self.module(Self.people(60), store).start(isUsed: false, into: told.facts, now: Self.now))
+            #expect(try await !Self.start(Self.module(Self.settings([:]), store), isUsed: true, into: told.facts))
+            #expect(try await Self.start(Self.module(Self.people(60), store), isUsed: false, into: told.facts))
             await #expect(throws: SyntheticRefusal.holdsMadeUpPeople) {
-                try await Self.module(Self.settings([:]), store).start(isUsed: true, into: told.facts, now: Self.now)
+                try await Self.start(Self.module(Self.settings([:]), store), isUsed: true, into: told.facts)
             }
             await #expect(throws: SyntheticRefusal.holdsOthers) {
-                try await Self.module(Self.people(60, seed: 2), store).start(isUsed: true, into: told.facts, now: Self.now)
+                try await Self.start(Self.module(Self.people(60, seed: 2), store), isUsed: true, into: told.facts)
             }
         }
     }
