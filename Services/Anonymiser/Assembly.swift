@@ -39,10 +39,8 @@ struct AnonymiserModule: Sendable {
         let opened = try await OpenedStore(
             on: runtime, applicationID: AnonymiserSchema.applicationID, migrations: AnonymiserSchema.migrations)
         let key = try runtime.key("cohorts")
-        let stores = Population.Stores(key: key)
-        let buckets = BucketStore(
-            store: opened.store, chunks: stores.chunks, policy: settings.policy, choice: key.derived(for: "squares"),
-            logger: runtime.logger)
+        let stores = Population.Stores(key: key, policy: settings.policy)
+        let buckets = BucketStore(store: opened.store, chunks: stores.chunks, squares: stores.squares, logger: runtime.logger)
         let population = try await Population(stores, in: opened.store, buckets: buckets, leaf: { places.leaf(ofCity: $0) })
         let signal = WakeUpSignal()
         let closing = HourClosing(

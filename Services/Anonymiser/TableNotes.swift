@@ -14,7 +14,7 @@ extension AnonymiserSchema {
             "cohort_open_hours", holds: "sums and squares of one person's hour; sealed", kept: "until ingest has said the whole hour",
             erasure: .deleted),
         TableNote(
-            "cohort_chunks", holds: "values of closed hours and days, squares, and who has data, of 65,536 people each; sealed",
+            "cohort_chunks", holds: "values of closed hours and days, squares of both, and who has data, of 65,536 people each; sealed",
             kept: "for ever; sums until their day is over", erasure: .deleted),
         TableNote("cohort_state", holds: "how far hours are said and closed", kept: "for ever", erasure: .impersonal),
         .streams, .formerEpochs, .positions, .marks, .answers, .erasures, .life,

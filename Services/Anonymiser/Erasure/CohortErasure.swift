@@ -40,7 +40,7 @@ struct CohortErasure: Sendable {
             let (page, holding) = try await store.read { [chunks = stores.chunks, last] db in
                 let page = try chunks.places(db, chunk: chunk, after: last, limit: Self.looked)
                 let holding = try page.filter { place in
-                    guard place.start < row.erasedUntil, let bytes = try chunks.read(db, place) else { return false }
+                    guard place.isErased(until: row.erasedUntil), let bytes = try chunks.read(db, place) else { return false }
                     return try ChunkStore.removing(number, place.kind, from: bytes) != .absent
                 }
                 return (page, holding)

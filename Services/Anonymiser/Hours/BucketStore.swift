@@ -3,7 +3,6 @@
 import Contracts
 import GRDB
 import Logging
-import Sealing
 import ServiceKit
 import Storage
 
@@ -11,9 +10,7 @@ import Storage
 struct BucketStore: Sendable {
     let store: Store
     let chunks: ChunkStore
-    let policy: AnonymityPolicy
-    /// Of the choice of squares: nobody can guess by it which squares count.
-    let choice: SymmetricKey
+    let squares: SquareStore
     let logger: Logger
 
     private static func chunkCount(_ size: Int) -> Range<Int> { 0..<Bitmap.chunkCount(size) }
@@ -107,31 +104,25 @@ struct BucketStore: Sendable {
 
     // MARK: Squares
 
-    /// A person's squares of a day are admitted hour by hour, those of one hour by a keyed hash, until there are enough: what counts in an
-    /// hour never depends on a later one, and is the same for everybody who asks.
-    func visits(_ bucket: TimeSpan, _ counting: CountingHours, rows: Int) throws -> [CellVisit] {
+    /// Hours of a closed day count as far as their squares were chosen at its end; of a day that is not closed they are chosen here.
+    /// - Parameter closedUntil: quarter hours since 1970; days that end by then are closed.
+    func visits(_ bucket: TimeSpan, _ counting: CountingHours, rows: Int, closedUntil: Int?) throws -> [CellVisit] {
         let asked = bucket.start.flooredQuotient(TimeSpan.perHour)..<(bucket.end - 1).flooredQuotient(TimeSpan.perHour) + 1
+        let from = counting.column(.position)
         return try store.readNow { db in
             var visits: [CellVisit] = []
             for day in bucket.days {
                 for chunk in Self.chunkCount(rows) {
-                    let hours = day * 24..<min((day + 1) * 24, asked.upperBound)
-                    let kept = try chunks.read(db, chunk: chunk, .cells, starts: hours)
-                    var admitted: [Int: [GridCell]] = [:]
-                    for hour in hours {
-                        guard let bytes = kept[hour] else { continue }
-                        for entry in try CellChunk.read(bytes) {
-                            let row = chunk * BitmapChunk.rows + entry.row
-                            guard row < rows, hour >= Int(counting[.position, row]) else { continue }
-                            var known = admitted[row] ?? []
-                            let new = entry.cells.filter { !known.contains($0) }
-                            if !new.isEmpty, known.count < policy.cellsPerPersonDay {
-                                known += chosen(new, row: row, day: day, most: policy.cellsPerPersonDay - known.count)
-                                admitted[row] = known
-                            }
-                            guard asked.contains(hour) else { continue }
-                            for cell in entry.cells where known.contains(cell) { visits.append(CellVisit(row: UInt32(row), cell: cell)) }
-                        }
+                    guard Self.isClosed(day, closedUntil) else {
+                        try addOpen(db, &visits, chunk, day, asked, from, rows)
+                        continue
+                    }
+                    let kept = try squares.entries(db, chunk: chunk, day: day)
+                    let hours = asked.clamped(to: day * 24..<(day + 1) * 24)
+                    if hours.count == 24 {
+                        Self.add(kept, to: &visits, chunk, from, rows, reach: (day + 1) * 24)
+                    } else {
+                        try addHours(db, &visits, chunk, hours, kept, from, rows)
                     }
                 }
             }
@@ -139,13 +130,74 @@ struct BucketStore: Sendable {
         }
     }
 
-    private func chosen(_ cells: [GridCell], row: Int, day: Int, most: Int) -> [GridCell] {
-        guard cells.count > most else { return cells }
-        var bounded = policy
-        bounded.cellsPerPersonDay = most
-        return CellChoice.chosen(cells, bounded) { cell in
-            let bytes = Digest.hmacSHA256(Array("\(row) \(day) \(cell.x) \(cell.y)".utf8), key: choice)
-            return bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-        }.sorted()
+    /// Rows of those who were in the square on the day; repeated ones are one.
+    func presence(in cell: GridCell, day: Int, _ counting: CountingHours, rows: Int, closedUntil: Int?) throws -> [Int] {
+        guard Self.isClosed(day, closedUntil) else {
+            let span = TimeSpan(day * TimeSpan.perDay, (day + 1) * TimeSpan.perDay)
+            return try visits(span, counting, rows: rows, closedUntil: closedUntil).filter { $0.cell == cell }.map { Int($0.row) }
+        }
+        let from = counting.column(.position)
+        return try store.readNow { db in
+            try Self.chunkCount(rows).flatMap { chunk in
+                try squares.rows(db, in: cell, chunk: chunk, day: day).map { chunk * BitmapChunk.rows + $0 }
+                    .filter { Self.counts($0, in: (day + 1) * 24 - 1, from, rows) }
+            }
+        }
+    }
+
+    private static func isClosed(_ day: Int, _ closedUntil: Int?) -> Bool {
+        closedUntil.map { (day + 1) * TimeSpan.perDay <= $0 } ?? false
+    }
+
+    private static func counts(_ row: Int, in hour: Int, _ from: [Int32], _ rows: Int) -> Bool {
+        row < min(rows, from.count) && hour >= Int(from[row])
+    }
+
+    /// A whole closed day. - Parameter reach: whoever counts from then on or later has no hour of it.
+    private static func add(
+        _ kept: [SquareChunk.Entry], to visits: inout [CellVisit], _ chunk: Int, _ from: [Int32], _ rows: Int, reach: Int
+    ) {
+        for entry in kept {
+            for row in entry.rows.map({ chunk * BitmapChunk.rows + $0 }) where counts(row, in: reach - 1, from, rows) {
+                visits.append(CellVisit(row: UInt32(row), cell: entry.cell))
+            }
+        }
+    }
+
+    /// Some hours of a closed day.
+    private func addHours(
+        _ db: Database, _ visits: inout [CellVisit], _ chunk: Int, _ hours: Range<Int>, _ kept: [SquareChunk.Entry], _ from: [Int32],
+        _ rows: Int
+    ) throws {
+        var admitted = [[GridCell]](repeating: [], count: BitmapChunk.rows)
+        for entry in kept {
+            for row in entry.rows { admitted[row].append(entry.cell) }
+        }
+        for (hour, bytes) in try chunks.read(db, chunk: chunk, .cells, starts: hours) {
+            for entry in try CellChunk.read(bytes) {
+                let row = chunk * BitmapChunk.rows + entry.row
+                guard Self.counts(row, in: hour, from, rows) else { continue }
+                for cell in entry.cells where admitted[entry.row].contains(cell) {
+                    visits.append(CellVisit(row: UInt32(row), cell: cell))
+                }
+            }
+        }
+    }
+
+    /// What is asked of a day that is not closed: its earlier hours decide with.
+    private func addOpen(
+        _ db: Database, _ visits: inout [CellVisit], _ chunk: Int, _ day: Int, _ asked: Range<Int>, _ from: [Int32], _ rows: Int
+    ) throws {
+        let hours = day * 24..<min((day + 1) * 24, asked.upperBound)
+        var admitted: [Int: [GridCell]] = [:]
+        for (hour, bytes) in try chunks.read(db, chunk: chunk, .cells, starts: hours).sorted(by: { $0.key < $1.key }) {
+            for entry in try CellChunk.read(bytes) {
+                let row = chunk * BitmapChunk.rows + entry.row
+                guard Self.counts(row, in: hour, from, rows) else { continue }
+                squares.admit(entry.cells, row: row, day: day, to: &admitted[row, default: []])
+                guard asked.contains(hour), let known = admitted[row] else { continue }
+                for cell in entry.cells where known.contains(cell) { visits.append(CellVisit(row: UInt32(row), cell: cell)) }
+            }
+        }
     }
 }

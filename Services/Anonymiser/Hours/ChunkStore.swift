@@ -16,6 +16,10 @@ enum ChunkKind: Hashable, Sendable {
     case data(GroupDataType)
     /// Squares of an hour (`CellChunk`).
     case cells
+    /// Squares of a closed day (`SquareChunk`), those of one part (`SquareStore`).
+    case squares(part: Int)
+
+    private static let firstSquares = 256
 
     var number: Int {
         switch self {
@@ -23,12 +27,18 @@ enum ChunkKind: Hashable, Sendable {
         case .sums(let type): Int(type.rawValue) * 32 + 16
         case .data(let type): Int(type.rawValue) * 32 + 17
         case .cells: 0
+        case .squares(let part): Self.firstSquares + part
         }
     }
 
     init?(number: Int) {
         guard number != 0 else {
             self = .cells
+            return
+        }
+        if number >= Self.firstSquares {
+            guard number < Self.firstSquares + SquareStore.parts else { return nil }
+            self = .squares(part: number - Self.firstSquares)
             return
         }
         guard let type = GroupDataType(rawValue: UInt8(clamping: number / 32)) else { return nil }
@@ -48,6 +58,13 @@ struct ChunkPlace: Hashable, Sendable {
     let kind: ChunkKind
     /// Hours since 1970; of a day's, its first.
     let start: Int
+
+    /// Whether what it holds of somebody goes with the hours before one. Squares of the day that holds that hour were chosen anew at the
+    /// order (`SquareStore.renew`).
+    func isErased(until hour: Int) -> Bool {
+        if case .squares = kind { return start + 24 <= hour }
+        return start < hour
+    }
 }
 
 struct ChunkStore: Sendable {
@@ -76,7 +93,7 @@ struct ChunkStore: Sendable {
         try Row.fetchOne(
             db.cachedStatement(sql: "SELECT sealed FROM cohort_chunks WHERE chunk = ? AND kind = ? AND start = ?"),
             arguments: [place.chunk, place.kind.number, place.start]
-        ).map { row in try Seal.open(row[0] as Data, key: key, context: context(place)) }
+        ).map { row in try open(row.value(0), place) }
     }
 
     /// Several of one kind, by their starts; those in which nobody is are absent.
@@ -85,8 +102,8 @@ struct ChunkStore: Sendable {
             db.cachedStatement(sql: "SELECT start, sealed FROM cohort_chunks WHERE chunk = ? AND kind = ? AND start >= ? AND start < ?"),
             arguments: [chunk, kind.number, starts.lowerBound, starts.upperBound])
         return try rows.reduce(into: [:]) { found, row in
-            let place = ChunkPlace(chunk: chunk, kind: kind, start: row[0])
-            found[place.start] = try Seal.open(row[1] as Data, key: key, context: context(place))
+            guard let start: Int = row.value(0) else { throw CompactReader.Damaged() }
+            found[start] = try open(row.value(1), ChunkPlace(chunk: chunk, kind: kind, start: start))
         }
     }
 
@@ -114,8 +131,11 @@ struct ChunkStore: Sendable {
                     SELECT kind, start FROM cohort_chunks WHERE chunk = ? AND (kind, start) > (?, ?) ORDER BY kind, start LIMIT ?
                     """),
             arguments: [chunk, last?.kind.number ?? -1, last?.start ?? 0, limit]
-        ).compactMap { row in
-            ChunkKind(number: row[0]).map { ChunkPlace(chunk: chunk, kind: $0, start: row[1]) }
+        ).map { row in
+            guard let number: Int = row.value(0), let kind = ChunkKind(number: number), let start: Int = row.value(1) else {
+                throw CompactReader.Damaged()
+            }
+            return ChunkPlace(chunk: chunk, kind: kind, start: start)
         }
     }
 
@@ -125,6 +145,12 @@ struct ChunkStore: Sendable {
             try db.cachedStatement(sql: "DELETE FROM cohort_chunks WHERE chunk = ? AND kind = ? AND start < ?")
                 .execute(arguments: [chunk, ChunkKind.sums(type).number, hour])
         }
+    }
+
+    /// - Throws: also where the column holds no bytes: the file is damaged.
+    private func open(_ sealed: Data?, _ place: ChunkPlace) throws -> [UInt8] {
+        guard let sealed else { throw CompactReader.Damaged() }
+        return try Seal.open(sealed, key: key, context: context(place))
     }
 
     private func context(_ place: ChunkPlace) -> [UInt8] {
@@ -149,6 +175,7 @@ struct ChunkStore: Sendable {
         case .values(let type, let granularity): return try CodeChunk.removing(row, from: bytes, type.scales(granularity))
         case .sums(let type): return try SumChunk.removing(row, from: bytes, components: type.components)
         case .cells: return try CellChunk.removing(row, from: bytes)
+        case .squares: return try SquareChunk.removing(row, from: bytes)
         case .data:
             var words = try BitmapChunk(bytes: bytes).words
             let bit: UInt64 = 1 << UInt64(row & 63)

@@ -18,10 +18,11 @@ struct HourChunks: Sendable {
     /// - Parameters:
     ///   - measured: by row, ascending.
     ///   - earlier: sums of the day's earlier hours, by type and hour.
+    ///   - cells: who was where in the day's earlier hours, where the day ends with this one.
     ///   - counting: hours before a person's own do not count.
     init(
         hour: Int, chunk: Int, measured: [(row: Int, measured: PersonHour)], earlier: [GroupDataType: [Int: [SumChunk.Entry]]],
-        counting: CountingHours
+        cells: [Int: [CellChunk.Entry]], counting: CountingHours, squares: SquareStore
     ) {
         let first = chunk * BitmapChunk.rows
         let isDayOver = (hour + 1).isMultiple(of: 24)
@@ -42,7 +43,10 @@ struct HourChunks: Sendable {
             }
             if !isDayOver { written.append((ChunkPlace(chunk: chunk, kind: .sums(type), start: hour), SumChunk.bytes(entries))) }
         }
-        addCells(hour: hour, chunk: chunk, measured, counting)
+        let entries = addCells(hour: hour, chunk: chunk, measured, counting)
+        guard isDayOver else { return }
+        let day = hour.flooredQuotient(24)
+        written += squares.closed(day: day, chunk: chunk, cells.merging([hour: entries]) { $1 }, counting)
     }
 
     /// The values of one bucket, of sums of its hours.
@@ -73,9 +77,10 @@ struct HourChunks: Sendable {
         written.append((place, CodeChunk.bytes(columns, scales)))
     }
 
+    /// - Returns: who was where in the hour.
     private mutating func addCells(
         hour: Int, chunk: Int, _ measured: [(row: Int, measured: PersonHour)], _ counting: CountingHours
-    ) {
+    ) -> [CellChunk.Entry] {
         let first = chunk * BitmapChunk.rows
         let entries = measured.compactMap { row, measured -> CellChunk.Entry? in
             guard !measured.cells.isEmpty, CountingHours.isKept(hour: hour, from: counting[.position, row]) else { return nil }
@@ -85,5 +90,6 @@ struct HourChunks: Sendable {
         for entry in entries { words[entry.row >> 6] |= 1 << UInt64(entry.row & 63) }
         data[.position] = words
         written.append((ChunkPlace(chunk: chunk, kind: .cells, start: hour), CellChunk.bytes(entries)))
+        return entries
     }
 }

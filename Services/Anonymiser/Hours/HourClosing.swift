@@ -59,7 +59,8 @@ struct HourClosing: Sendable {
                     hour: hour, chunk: chunk,
                     measured: try stores.hours.measured(db, hour, rows: chunk * BitmapChunk.rows..<(chunk + 1) * BitmapChunk.rows),
                     earlier: try Self.earlier(of: hour) { try stores.chunks.read(db, chunk: chunk, .sums($0), starts: $1) },
-                    counting: counting)
+                    cells: try Self.cells(of: hour) { try stores.chunks.read(db, chunk: chunk, .cells, starts: $0) },
+                    counting: counting, squares: stores.squares)
             }
             let isWritten = try await store.write { [stores] db in
                 // What was taken away since it was read is not written: it is read again.
@@ -91,6 +92,12 @@ struct HourClosing: Sendable {
             earlier[type] = try read(type, hour + 1 - longest..<hour).mapValues { try SumChunk.read($0, components: type.components) }
         }
         return earlier
+    }
+
+    /// Who was where in the earlier hours of a day that ends with the hour; nothing where none does.
+    private static func cells(of hour: Int, read: (Range<Int>) throws -> [Int: [UInt8]]) throws -> [Int: [CellChunk.Entry]] {
+        guard (hour + 1).isMultiple(of: 24) else { return [:] }
+        return try read(hour - 23..<hour).mapValues { try CellChunk.read($0) }
     }
 
     /// What stands in columns by now, and sums of days that are closed.

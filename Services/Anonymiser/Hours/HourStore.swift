@@ -86,8 +86,8 @@ struct HourStore: Sendable {
             arguments: [hour, rows.lowerBound, rows.upperBound])
         var found: [(row: Int, measured: PersonHour)] = []
         while let row = try cursor.next() {
-            let number = row[0] as Int
-            let bytes = try Seal.open(row[1] as Data, key: key, context: context(hour, number))
+            guard let number: Int = row.value(0), let sealed: Data = row.value(1) else { throw CompactReader.Damaged() }
+            let bytes = try Seal.open(sealed, key: key, context: context(hour, number))
             found.append((number, try PersonHour(bytes: bytes)))
         }
         return found

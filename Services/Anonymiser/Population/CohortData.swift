@@ -34,13 +34,13 @@ struct CohortData: Sendable {
     /// Who was in which squares within the bucket, bounded by `CellChoice`: of each person and day at most a few squares, the same ones
     /// whatever bucket of the day is asked for.
     func visits(_ bucket: TimeSpan) throws -> [CellVisit] {
-        try buckets.visits(bucket, counting, rows: columns.count)
+        try buckets.visits(bucket, counting, rows: columns.count, closedUntil: closedUntil)
     }
 
     /// Who was in the square on that day, within the same bounds.
     func presence(in cell: GridCell, day: Int) throws -> Bitmap {
-        let ofDay = try visits(TimeSpan(day * TimeSpan.perDay, (day + 1) * TimeSpan.perDay))
-        return Bitmap(size: columns.bitmapSize, members: ofDay.lazy.filter { $0.cell == cell }.map { Int($0.row) })
+        let rows = try buckets.presence(in: cell, day: day, counting, rows: columns.count, closedUntil: closedUntil)
+        return Bitmap(size: columns.bitmapSize, members: rows)
     }
 
     /// Rows whose profile or opt-ins changed after a moment, or who were erased since.

@@ -13,12 +13,14 @@ actor Population {
         let people: PopulationStore
         let hours: HourStore
         let chunks: ChunkStore
+        let squares: SquareStore
         let changes = PopulationChanges()
 
-        init(key: SymmetricKey) {
+        init(key: SymmetricKey, policy: AnonymityPolicy) {
             people = PopulationStore(key: key)
             hours = HourStore(key: key)
             chunks = ChunkStore(key: key)
+            squares = SquareStore(chunks: chunks, policy: policy, key: key)
         }
     }
 
@@ -51,7 +53,7 @@ actor Population {
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) async throws {
         (self.stores, self.store, self.buckets, self.leaf, self.now) = (stores, store, buckets, leaf, now)
-        policy = buckets.policy
+        policy = stores.squares.policy
         day = Self.day(of: now())
         dataDays = DataDays(first: day - DataDays.kept)
         // What was committed before the store is read is in what is read.

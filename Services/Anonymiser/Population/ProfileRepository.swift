@@ -50,6 +50,7 @@ struct ProfileRepository: Sendable {
         let rights = try isTaken ? stores.hours.raiseRights(db) : stores.hours.state(db).rights
         if profile == nil { _ = try stores.hours.delete(db, row: row.row) }
         for type in begun { try clearBeginning(db, type, of: changed) }
+        try renewSquares(db, row, changed)
         db.afterCommit { [changes = stores.changes] in changes.add(.row(changed, rights: rights)) }
     }
 
@@ -67,6 +68,13 @@ struct ProfileRepository: Sendable {
         try overwrite(db, place, at: ChunkPlace(chunk: chunk, kind: .data(type), start: day * 24))
     }
 
+    /// Squares of a day that is closed, where the hour from which on they count is another one within it.
+    private func renewSquares(_ db: Database, _ before: CohortRow, _ after: CohortRow) throws {
+        let hour = after.record.counting(.position, erasedUntil: after.erasedUntil)
+        guard hour != before.record.counting(.position, erasedUntil: before.erasedUntil) else { return }
+        try stores.squares.renew(db, after.row, from: Int(hour))
+    }
+
     // MARK: What an erasure does
 
     /// Nothing of the person's is shown or taken from here on: of what was collected, or of anything at all.
@@ -81,6 +89,7 @@ struct ProfileRepository: Sendable {
             changedAt: .now, isErased: order.scope == .account)
         guard record != row.record || changed.erasedUntil != row.erasedUntil else { return row }
         try stores.people.update(db, changed)
+        try renewSquares(db, row, changed)
         let rights = try stores.hours.raiseRights(db)
         db.afterCommit { [changes = stores.changes] in changes.add(.row(changed, rights: rights)) }
         return changed

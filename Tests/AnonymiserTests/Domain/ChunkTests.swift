@@ -51,6 +51,18 @@ struct ChunkTests {
         #expect(throws: (any Error).self) { try CellChunk.read(kept + [0]) }
         #expect(try CellChunk.removing(3, from: kept) == .removed(nil))
 
+        let squares = [
+            SquareChunk.Entry(cell: GridCell(x: -1, y: 40_100), rows: [0, 65_535]), SquareChunk.Entry(cell: GridCell(x: 2, y: 0), rows: [7]),
+        ]
+        let ofDay = try #require(SquareChunk.bytes(squares))
+        #expect(try SquareChunk.read(ofDay) == squares)
+        #expect(try SquareChunk.rows(in: squares[1].cell, ofDay) == [7])
+        #expect(try SquareChunk.rows(in: GridCell(x: 1, y: 0), ofDay) == [])
+        #expect(throws: (any Error).self) { try SquareChunk.read(Array(ofDay.dropLast())) }
+        #expect(throws: (any Error).self) { try SquareChunk.read(ofDay + ofDay) }
+        #expect(try SquareChunk.removing(7, from: ofDay) == .removed(SquareChunk.bytes([squares[0]])))
+        #expect(try SquareChunk.removing(8, from: ofDay) == .absent)
+
         let fact = CohortHourSummed(
             person: .random(), hour: Timestamp(milliseconds: 0), sums: [.init(metric: .bloodPressureMin, count: 2, sum: 160_000)],
             cells: [GridCell(x: 1, y: 2)])

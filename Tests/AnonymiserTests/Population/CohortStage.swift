@@ -28,9 +28,8 @@ final class CohortStage: Sendable {
         let store = try Store.open(
             folder.appendingPathComponent("anonymiser.db"), applicationID: AnonymiserSchema.applicationID,
             migrations: AnonymiserSchema.migrations, logger: logger)
-        let stores = Population.Stores(key: key)
-        let buckets = BucketStore(
-            store: store, chunks: stores.chunks, policy: policy, choice: key.derived(for: "squares"), logger: logger)
+        let stores = Population.Stores(key: key, policy: policy)
+        let buckets = BucketStore(store: store, chunks: stores.chunks, squares: stores.squares, logger: logger)
         let noon = Timestamp(milliseconds: Int64(today * 24 + 12) * CohortHourSummed.milliseconds)
         let population = try await Population(
             stores, in: store, buckets: buckets, leaf: { CohortStage.leaf($0) }, now: { noon })

@@ -61,11 +61,13 @@ extension CompactReader {
     mutating func cells() throws(Damaged) -> [GridCell] {
         let listed = try count(upTo: CohortHourSummed.mostCells)
         var cells: [GridCell] = []
-        for _ in 0..<listed {
-            let (x, y) = (try signed(), try signed())
-            guard GridCell.bounds.contains(x), GridCell.bounds.contains(y) else { throw Damaged() }
-            cells.append(GridCell(x: Int32(x), y: Int32(y)))
-        }
+        for _ in 0..<listed { cells.append(try cell()) }
         return cells
+    }
+
+    mutating func cell() throws(Damaged) -> GridCell {
+        let (x, y) = (try signed(), try signed())
+        guard GridCell.bounds.contains(x), GridCell.bounds.contains(y) else { throw Damaged() }
+        return GridCell(x: Int32(x), y: Int32(y))
     }
 }

@@ -22,6 +22,12 @@ struct CompactWriter {
         number(UInt64(bitPattern: Int64(value << 1 ^ value >> 63)))
     }
 
+    /// Bytes behind their length.
+    mutating func content(_ content: [UInt8]) {
+        count(content.count)
+        bytes.append(contentsOf: content)
+    }
+
     /// At most 255 bytes; longer ones are cut.
     mutating func text(_ text: String) {
         let content = Array(text.utf8.prefix(255))
@@ -68,10 +74,19 @@ struct CompactReader {
         return Int(Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1))
     }
 
+    /// Bytes behind their length.
+    mutating func content() throws(Damaged) -> ArraySlice<UInt8> {
+        try content(upTo: bytes.count)
+    }
+
     mutating func text() throws(Damaged) -> String {
-        let length = try count(upTo: 255)
+        String(decoding: try content(upTo: 255), as: UTF8.self)
+    }
+
+    private mutating func content(upTo most: Int) throws(Damaged) -> ArraySlice<UInt8> {
+        let length = try count(upTo: most)
         guard bytes.count - place >= length else { throw Damaged() }
         defer { place += length }
-        return String(decoding: bytes[place..<place + length], as: UTF8.self)
+        return bytes[place..<place + length]
     }
 }

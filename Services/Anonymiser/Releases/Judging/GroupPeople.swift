@@ -5,7 +5,7 @@ import Contracts
 /// E ∧ F ∧ P less those whose day is spent, at one moment. Lives as long as one request is judged.
 struct GroupPeople {
     /// Days whose sets are held at once.
-    private static let daysAtOnce = 32
+    fileprivate static let daysAtOnce = 32
 
     let source: any CohortSource
     let filters: GroupFilters
@@ -133,20 +133,21 @@ struct GroupPeople {
     }
 }
 
-/// P of one square. Buckets of a day come one after the other, so that the last day is enough to keep.
+/// P of one square. Contributors, the guard and tables ask for the same days one after the other: those of a month are kept.
 private final class AreaPresence {
     private let source: any CohortSource
     private let cell: GridCell
-    private var last: (day: Int, people: Bitmap)?
+    private var kept: [Int: Bitmap] = [:]
 
     init(_ source: any CohortSource, _ cell: GridCell) {
         (self.source, self.cell) = (source, cell)
     }
 
     func people(_ day: Int) throws -> Bitmap {
-        if let last, last.day == day { return last.people }
+        if let people = kept[day] { return people }
         let people = try source.presence(in: cell, day: day)
-        last = (day, people)
+        if kept.count >= GroupPeople.daysAtOnce { kept = [:] }
+        kept[day] = people
         return people
     }
 }
