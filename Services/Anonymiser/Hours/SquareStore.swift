@@ -23,8 +23,8 @@ struct SquareStore: Sendable {
 
     // MARK: Choosing
 
-    /// A person's squares of a day are admitted hour by hour, those of one hour by a keyed digest, until there are enough: what counts in an
-    /// hour never depends on a later one, and is the same for everybody who asks.
+    /// A person's squares of a day are admitted hour by hour, those of one hour by a keyed digest, until there are enough: what counts in
+    /// an hour never depends on a later one, and is the same for everybody who asks.
     /// - Parameter known: the person's of the day's earlier hours; those of this one follow.
     func admit(_ cells: [GridCell], row: Int, day: Int, to known: inout [GridCell]) {
         let new = cells.filter { !known.contains($0) }

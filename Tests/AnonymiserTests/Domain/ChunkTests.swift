@@ -52,7 +52,8 @@ struct ChunkTests {
         #expect(try CellChunk.removing(3, from: kept) == .removed(nil))
 
         let squares = [
-            SquareChunk.Entry(cell: GridCell(x: -1, y: 40_100), rows: [0, 65_535]), SquareChunk.Entry(cell: GridCell(x: 2, y: 0), rows: [7]),
+            SquareChunk.Entry(cell: GridCell(x: -1, y: 40_100), rows: [0, 65_535]),
+            SquareChunk.Entry(cell: GridCell(x: 2, y: 0), rows: [7]),
         ]
         let ofDay = try #require(SquareChunk.bytes(squares))
         #expect(try SquareChunk.read(ofDay) == squares)

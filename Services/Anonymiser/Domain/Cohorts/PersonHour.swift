@@ -12,7 +12,7 @@ struct PersonHour: Hashable, Sendable {
 
     /// Metrics of no type of group data are left out, and so are squares beyond the Earth.
     init(_ fact: CohortHourSummed) {
-        for sum in fact.sums where sum.count > 0 {
+        for sum in fact.sums where (1...SumChunk.mostSamples).contains(sum.count) {
             guard let (type, component) = GroupDataType.component(of: sum.metric) else { continue }
             sums[type, default: [SampleSum](repeating: SampleSum(), count: type.components)][component].add(sum: sum.sum, count: sum.count)
         }

@@ -4,6 +4,11 @@ import Contracts
 
 /// Personal. Numbers are whole, as columns hold them.
 struct SharedProfile: Hashable, Sendable {
+    /// Of births.
+    private static let years: ClosedRange<Int64> = 0...9999
+    /// Of births, since 1970: all of those years.
+    private static let days = -800_000...3_000_000
+
     let birthDate: CivilDate
     let sex: Sex?
     let occupation: Occupation
@@ -21,7 +26,7 @@ struct SharedProfile: Hashable, Sendable {
     /// Nil where consent says something that no profile can hold.
     init?(_ profile: CohortProfile) {
         let parts = profile.birthDate.split(separator: "-", omittingEmptySubsequences: false).compactMap { Int64($0) }
-        guard parts.count == 3, let born = CivilDate(year: parts[0], month: parts[1], day: parts[2]),
+        guard parts.count == 3, Self.years.contains(parts[0]), let born = CivilDate(year: parts[0], month: parts[1], day: parts[2]),
             let occupation = Occupation.allCases.first(where: { $0.code == profile.occupation }),
             (0...10_000).contains(profile.weight), (0...10_000).contains(profile.height)
         else { return nil }
@@ -74,7 +79,9 @@ extension SharedProfile {
     }
 
     init(from reader: inout CompactReader) throws {
-        birthDate = CivilDate(daysSince1970: Int64(try reader.signed()))
+        let day = try reader.signed()
+        guard Self.days.contains(day) else { throw CompactReader.Damaged() }
+        birthDate = CivilDate(daysSince1970: Int64(day))
         sex = Sex(rawValue: UInt8(try reader.count(upTo: 255)))
         guard let occupation = Occupation(rawValue: UInt8(try reader.count(upTo: 255))) else { throw CompactReader.Damaged() }
         self.occupation = occupation
