@@ -54,7 +54,11 @@ struct BudgetStore: Sendable {
             db.cachedStatement(
                 sql: "SELECT day, micro_rho FROM group_organisation_days WHERE organisation = ? AND day >= ? AND day < ?"),
             arguments: [organisation, days.lowerBound, days.upperBound])
-        return Dictionary(uniqueKeysWithValues: rows.map { ($0[0] as Int, $0[1] as Int) })
+        let days = try rows.map { row -> (Int, Int) in
+            guard let day: Int = row.value(0), let spent: Int = row.value(1) else { throw DamagedRelease(table: "group_organisation_days") }
+            return (day, spent)
+        }
+        return Dictionary(days, uniquingKeysWith: max)
     }
 
     func charge(_ db: Database, _ charge: ReleaseCharge, to organisation: OrganisationID) throws {
@@ -89,18 +93,19 @@ struct BudgetStore: Sendable {
         let head = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT additions, size FROM group_days WHERE day = ?"), arguments: [day])
         guard let head else { return nil }
-        let size = head[1] as Int
+        guard let additions: Int = head.value(0), let size: Int = head.value(1), Bitmap.keptSizes.contains(size) else {
+            throw DamagedRelease(table: "group_days")
+        }
         var read = [[BitmapChunk]](repeating: Array(repeating: .absent, count: Bitmap.chunkCount(size)), count: Self.slices)
         let rows = try Row.fetchCursor(
             db.cachedStatement(sql: "SELECT slice, chunk, sealed FROM group_day_chunks WHERE day = ?"), arguments: [day])
         while let row = try rows.next() {
-            let (slice, chunk) = (row[0] as Int, row[1] as Int)
-            guard read.indices.contains(slice), read[slice].indices.contains(chunk) else {
-                throw DamagedRelease(table: "group_day_chunks")
-            }
-            read[slice][chunk] = try chunks.open(row[2] as Data, at: Self.place(day, slice, chunk))
+            guard let slice: Int = row.value(0), let chunk: Int = row.value(1), let sealed: Data = row.value(2),
+                read.indices.contains(slice), read[slice].indices.contains(chunk)
+            else { throw DamagedRelease(table: "group_day_chunks") }
+            read[slice][chunk] = try chunks.open(sealed, at: Self.place(day, slice, chunk))
         }
-        return DayCounters(slices: try read.map { try Bitmap(size: size, chunks: $0) }, additions: head[0])
+        return DayCounters(slices: try read.map { try Bitmap(size: size, chunks: $0) }, additions: additions)
     }
 
     private static let slices = 4
@@ -150,8 +155,10 @@ struct BudgetStore: Sendable {
                 db.cachedStatement(sql: "SELECT slice, sealed FROM group_day_chunks WHERE day = ? AND chunk = ?"),
                 arguments: [day, place])
             for found in rows {
-                let slice = found[0] as Int
-                let chunk = try chunks.open(found[1] as Data, at: Self.place(day, slice, place))
+                guard let slice: Int = found.value(0), let sealed: Data = found.value(1) else {
+                    throw DamagedRelease(table: "group_day_chunks")
+                }
+                let chunk = try chunks.open(sealed, at: Self.place(day, slice, place))
                 if chunk.contains(row: row) { try write(db, chunk.without(row: row), day, slice, place) }
             }
         }

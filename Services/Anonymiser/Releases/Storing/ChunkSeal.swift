@@ -42,6 +42,9 @@ extension BitmapChunk {
 }
 
 extension Bitmap {
+    /// Rows of a population; of another size no set was ever kept.
+    static let keptSizes = 0...1 << 27
+
     /// The same people in a population of another size, as it may have after a start; rows that it does not have are nobody's.
     func resized(to size: Int) -> Bitmap {
         guard size != self.size else { return self }

@@ -38,6 +38,8 @@ struct KeptCohort: Sendable {
 struct CohortStore: Sendable {
     /// Cohorts of which one erasure's step clears a row.
     static let step = 64
+    /// Since 1970, which windows can have.
+    private static let days = -1_000_000...1_000_000
 
     /// The service's own.
     let key: SymmetricKey
@@ -80,11 +82,14 @@ struct CohortStore: Sendable {
                     WHERE organisation = ? AND last_day > ? ORDER BY number
                     """), arguments: [organisation, day])
         return try rows.map { row in
-            let (from, to) = (row[2] as Int, row[3] as Int)
-            guard from < to, let filters: Data = row.value(1) else { throw DamagedRelease(table: "group_cohorts") }
+            guard let number: Int64 = row.value(0), let filters: Data = row.value(1), let from: Int = row.value(2),
+                let to: Int = row.value(3), from < to, Self.days.contains(from), Self.days.contains(to), let at: Timestamp = row.value(4),
+                let firstDay: Int = row.value(5), let lastDay: Int = row.value(6), let isAdmitted: Bool = row.value(7),
+                let size: Int = row.value(8), Bitmap.keptSizes.contains(size)
+            else { throw DamagedRelease(table: "group_cohorts") }
             return KeptCohort(
-                number: row[0], filters: try Seal.open(filters, key: key, context: Self.context(organisation)),
-                window: DayWindow(from..<to), at: row[4], firstDay: row[5], lastDay: row[6], isAdmitted: row[7], size: row[8])
+                number: number, filters: try Seal.open(filters, key: key, context: Self.context(organisation)),
+                window: DayWindow(from..<to), at: at, firstDay: firstDay, lastDay: lastDay, isAdmitted: isAdmitted, size: size)
         }
     }
 
@@ -93,9 +98,10 @@ struct CohortStore: Sendable {
         let rows = try Row.fetchCursor(
             db.cachedStatement(sql: "SELECT chunk, sealed FROM group_cohort_chunks WHERE cohort = ?"), arguments: [cohort.number])
         while let row = try rows.next() {
-            let chunk = row[0] as Int
-            guard read.indices.contains(chunk) else { throw DamagedRelease(table: "group_cohort_chunks") }
-            read[chunk] = try chunks.open(row[1] as Data, at: "\(cohort.number) \(chunk)")
+            guard let chunk: Int = row.value(0), let sealed: Data = row.value(1), read.indices.contains(chunk) else {
+                throw DamagedRelease(table: "group_cohort_chunks")
+            }
+            read[chunk] = try chunks.open(sealed, at: "\(cohort.number) \(chunk)")
         }
         return try Bitmap(size: cohort.size, chunks: read)
     }
@@ -157,9 +163,13 @@ struct CohortStore: Sendable {
             db.cachedStatement(
                 sql: "SELECT cohort, sealed FROM group_cohort_chunks WHERE chunk = ? AND cohort > ? ORDER BY cohort LIMIT \(Self.step)"),
             arguments: [place, cohort])
+        var last: Int64?
         for found in rows {
-            let number = found[0] as Int64
-            let chunk = try chunks.open(found[1] as Data, at: "\(number) \(place)")
+            guard let number: Int64 = found.value(0), let sealed: Data = found.value(1) else {
+                throw DamagedRelease(table: "group_cohort_chunks")
+            }
+            last = number
+            let chunk = try chunks.open(sealed, at: "\(number) \(place)")
             guard chunk.contains(row: row) else { continue }
             let left = chunk.without(row: row)
             if left == .absent {
@@ -171,7 +181,7 @@ struct CohortStore: Sendable {
                     .execute(arguments: [Data(sealed), number, place])
             }
         }
-        return rows.count == Self.step ? rows.last.map { $0[0] as Int64 } : nil
+        return rows.count == Self.step ? last : nil
     }
 
     /// Forgets cohorts that nobody asked about after a day.

@@ -47,7 +47,9 @@ struct GroupTableStore: Sendable {
         for digest in digests {
             let row = try Row.fetchOne(
                 db.cachedStatement(sql: "SELECT entries, variance FROM group_tables WHERE digest = ?"), arguments: [Data(digest)])
-            if let row { kept[digest] = KeptTable(entries: row[0], variance: row[1]) }
+            guard let row else { continue }
+            guard let entries: Int = row.value(0), let variance: Int = row.value(1) else { throw DamagedRelease(table: "group_tables") }
+            kept[digest] = KeptTable(entries: entries, variance: variance)
         }
         return kept
     }
