@@ -9,7 +9,9 @@ extension AnonymiserSchema {
         TableNote(
             "cohort_rows", holds: "who shares anonymously, by a keyed digest; attributes and opt-ins, sealed",
             kept: "until erasure; attributes until nothing is shared any more", erasure: .emptied),
-        TableNote("cohort_erased", holds: "whose facts are taken no more, by a keyed digest", kept: "for ever", erasure: .impersonal),
+        TableNote(
+            "cohort_erased", holds: "whose facts are taken no more, or none from before an hour, by a keyed digest", kept: "for ever",
+            erasure: .impersonal),
         TableNote(
             "cohort_open_hours", holds: "sums and squares of one person's hour; sealed", kept: "until ingest has said the whole hour",
             erasure: .deleted),

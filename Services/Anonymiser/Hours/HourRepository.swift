@@ -27,8 +27,9 @@ struct HourRepository: Sendable {
     func apply(_ db: Database, _ summed: CohortHourSummed) throws {
         let hour = Self.hour(of: summed.hour)
         if let said = try stores.hours.state(db).saidThrough, hour < said { return }
-        guard let (row, isNew) = try stores.people.findOrAdd(db, summed.person), hour >= row.erasedUntil else { return }
+        guard let (row, isNew) = try stores.people.findOrAdd(db, summed.person) else { return }
         if isNew { db.afterCommit { [changes = stores.changes] in changes.add(.row(row, rights: 0)) } }
+        guard hour >= row.erasedUntil else { return }
         let measured = PersonHour(summed)
         guard !measured.sums.isEmpty || !measured.cells.isEmpty else { return }
         try stores.hours.put(db, hour, row: row.row, measured)

@@ -47,7 +47,9 @@ struct PopulationStore: Sendable {
                 ) STRICT;
                 CREATE TABLE cohort_erased (
                     digest BLOB PRIMARY KEY,
-                    erased_at INTEGER NOT NULL
+                    erased_at INTEGER NOT NULL,
+                    -- Hours since 1970.
+                    erased_until INTEGER NOT NULL
                 ) STRICT, WITHOUT ROWID;
                 """)
     }
@@ -66,13 +68,14 @@ struct PopulationStore: Sendable {
     /// As `find`, and a new row where there is none; nil for somebody whose account was erased, of whom nothing is kept any more.
     func findOrAdd(_ db: Database, _ person: PersonID) throws -> (found: CohortRow, isNew: Bool)? {
         if let found = try find(db, person) { return found.erasedUntil < CohortRow.erasedWhole ? (found, false) : nil }
-        guard try !isErased(db, person) else { return nil }
+        let until = try erasedUntil(db, person)
+        guard until < CohortRow.erasedWhole else { return nil }
         let row = try Int.fetchOne(db.cachedStatement(sql: "SELECT coalesce(max(row), -1) + 1 FROM cohort_rows")) ?? 0
         let new = CohortRow(
-            row: row, record: CohortRecord(), erasedUntil: 0, changedAt: Timestamp(milliseconds: 0), isErased: false)
+            row: row, record: CohortRecord(), erasedUntil: until, changedAt: Timestamp(milliseconds: 0), isErased: false)
         try db.cachedStatement(
-            sql: "INSERT INTO cohort_rows (row, pseudonym, sealed, erased_until, changed_at) VALUES (?, ?, ?, 0, 0)"
-        ).execute(arguments: [row, Data(pseudonyms.lookup(person.bytes)), Data(try sealed(new))])
+            sql: "INSERT INTO cohort_rows (row, pseudonym, sealed, erased_until, changed_at) VALUES (?, ?, ?, ?, 0)"
+        ).execute(arguments: [row, Data(pseudonyms.lookup(person.bytes)), Data(try sealed(new)), until])
         return (new, true)
     }
 
@@ -99,15 +102,22 @@ struct PopulationStore: Sendable {
             arguments: [Data(try sealed(changed)), changed.erasedUntil, changed.changedAt, changed.row])
     }
 
-    /// From here on nothing of the person is taken any more.
-    func noteErased(_ db: Database, _ person: PersonID, at now: Timestamp) throws {
-        try db.cachedStatement(sql: "INSERT OR IGNORE INTO cohort_erased (digest, erased_at) VALUES (?, ?)").execute(
-            arguments: [Data(erased.lookup(person.bytes)), now])
+    /// From here on nothing of the person is taken that began before an hour, also where there is no row.
+    /// - Parameter until: hours since 1970, or `CohortRow.erasedWhole`.
+    func noteErased(_ db: Database, _ person: PersonID, at now: Timestamp, until: Int) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO cohort_erased (digest, erased_at, erased_until) VALUES (?, ?, ?)
+                ON CONFLICT (digest) DO UPDATE SET erased_until = max(erased_until, excluded.erased_until)
+                """
+        ).execute(arguments: [Data(erased.lookup(person.bytes)), now, until])
     }
 
-    func isErased(_ db: Database, _ person: PersonID) throws -> Bool {
-        try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT 1 FROM cohort_erased WHERE digest = ?"), arguments: [Data(erased.lookup(person.bytes))]) != nil
+    /// 0 for somebody who was never erased.
+    private func erasedUntil(_ db: Database, _ person: PersonID) throws -> Int {
+        try Int.fetchOne(
+            db.cachedStatement(sql: "SELECT erased_until FROM cohort_erased WHERE digest = ?"),
+            arguments: [Data(erased.lookup(person.bytes))]) ?? 0
     }
 
     /// Nothing leads from the person to the row any more; it is never given to anybody else.

@@ -80,13 +80,14 @@ struct ProfileRepository: Sendable {
     /// Nothing of the person's is shown or taken from here on: of what was collected, or of anything at all.
     /// - Returns: the row, in which what was measured still stands; nil where there is none, or nothing is left of it.
     func shut(_ db: Database, _ order: PersonErased) throws -> CohortRow? {
-        if order.scope == .account { try stores.people.noteErased(db, order.person, at: order.orderedAt) }
-        guard let row = try stores.people.find(db, order.person) else { return nil }
         let hour = Int(order.orderedAt.milliseconds.flooredQuotientAndRemainder(dividingBy: CohortHourSummed.milliseconds).quotient) + 1
+        let until = order.scope == .account ? CohortRow.erasedWhole : hour
+        // Also for whoever has no row: a fact that is under way makes one.
+        try stores.people.noteErased(db, order.person, at: order.orderedAt, until: until)
+        guard let row = try stores.people.find(db, order.person) else { return nil }
         let record = order.scope == .account ? CohortRecord(formerly: Set(GroupDataType.measured)) : row.record
         let changed = CohortRow(
-            row: row.row, record: record, erasedUntil: order.scope == .account ? CohortRow.erasedWhole : max(row.erasedUntil, hour),
-            changedAt: .now, isErased: order.scope == .account)
+            row: row.row, record: record, erasedUntil: max(row.erasedUntil, until), changedAt: .now, isErased: order.scope == .account)
         guard record != row.record || changed.erasedUntil != row.erasedUntil else { return row }
         try stores.people.update(db, changed)
         try renewSquares(db, row, changed)

@@ -105,6 +105,23 @@ struct CohortErasureTests {
         }
     }
 
+    @Test("ACC-29: of somebody whose data were erased before anything was known of them a fact that was under way is not taken")
+    func underWay() async throws {
+        try await CohortStage.with { folder, key in
+            let stage = try await CohortStage(folder, key: key)
+            try await stage.erase(anna, .data, at: Self.midnight + 1)
+            for hour in [0, 1, 3] { try await stage.say(CohortStage.rate(anna, Self.midnight + hour, 60 + hour)) }
+            try await stage.say(anna, CohortStage.profile(since: Self.midnight))
+            try await stage.close(through: Self.midnight + 24)
+            let data = await stage.population.current()
+            for hour in [0, 1] { #expect(try data.rate(of: 0, from: Self.midnight + hour) == nil) }
+            #expect(try data.rate(of: 0, from: Self.midnight + 3) == 33)
+            #expect(try data.rate(of: 0, .day, from: Self.midnight) == 33)
+            #expect(data.hasData(.heartRate, day: Samples.today).members == [0])
+            await stage.store.close()
+        }
+    }
+
     @Test("an erasure that was broken off goes on where it was after a start")
     func brokenOff() async throws {
         try await CohortStage.with { folder, key in
