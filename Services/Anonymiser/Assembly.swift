@@ -37,12 +37,13 @@ struct AnonymiserModule: Sendable {
     init(_ settings: AnonymiserSettings, on runtime: Runtime) async throws {
         let places = try GroupPlaces.shipped()
         let opened = try await OpenedStore(
-            on: runtime, applicationID: AnonymiserSchema.applicationID, migrations: AnonymiserSchema.migrations)
+            on: runtime, applicationID: AnonymiserSchema.applicationID, migrations: AnonymiserSchema.migrations,
+            restored: { db in try RestoredPeople.begin(db) })
         let key = try runtime.key("cohorts")
         let stores = Population.Stores(key: key, policy: settings.policy)
         let buckets = BucketStore(store: opened.store, chunks: stores.chunks, squares: stores.squares, logger: runtime.logger)
         let population = try await Population(stores, in: opened.store, buckets: buckets, leaf: { places.leaf(ofCity: $0) })
-        let signal = WakeUpSignal()
+        let (signal, heard) = (WakeUpSignal(), WakeUpSignal())
         let closing = HourClosing(
             store: opened.store, stores: stores, population: population, signal: signal, metrics: AnonymiserMetrics(),
             logger: runtime.logger)
@@ -63,14 +64,21 @@ struct AnonymiserModule: Sendable {
             family: .cohortProfiles, on: runtime, store: opened.store,
             apply: { db, event in if isReal { try people.apply(db, event) } },
             snapshot: isReal ? people.snapshot : .adding { _, _ in }, after: { _ in await population.takeOver() })
+            family: .cohortProfiles, on: runtime, store: opened.store, apply: { db, event in try people.apply(db, event) },
+            snapshot: people.snapshot,
+            after: { events in
+                await population.takeOver()
+                if events.isEmpty { heard.notify() }
+            })
         hours = Follower(
             family: .cohortHours, on: runtime, store: opened.store,
             apply: { db, event in if isReal { try sums.apply(db, event) } }, after: { _ in await population.takeOver() })
         let releases = ReleaseModule(
             settings, store: opened.store, population: population, places: places, key: key.derived(for: "releases"), on: runtime)
-        erasures = try await ErasureFollower(
-            on: runtime, store: opened.store, keys: opened.keys,
-            steps: CohortErasure(store: opened.store, stores: stores, profiles: people, clearGroups: releases.erase).steps)
+        let erasure = CohortErasure(store: opened.store, stores: stores, profiles: people, clearGroups: releases.erase)
+        erasures = try await ErasureFollower(on: runtime, store: opened.store, keys: opened.keys, steps: erasure.steps)
+        let restored = RestoredPeople(
+            store: opened.store, stores: stores, profiles: people, erasure: erasure, signal: heard, logger: runtime.logger)
         accounts = Follower.accounts(on: runtime, store: opened.store, tokens: nil, erasures: erasures)
 
         var methods = Methods(memory: opened.answers)
@@ -86,6 +94,8 @@ struct AnonymiserModule: Sendable {
                 try await closing.run()
             },
             Background(profiles.run), Background(hours.run), Background(accounts.run), Background(erasures.run),
+            Background(closing.run), Background(profiles.run), Background(hours.run), Background(accounts.run), Background(erasures.run),
+            Background(restored.run),
         ]
         services = opened.parts(publishing: []) + background + releases.services + [server]
         (self.opened, self.population) = (opened, population)

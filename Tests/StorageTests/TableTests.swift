@@ -27,7 +27,7 @@ struct TableTests {
         }
     }
 
-    @Test("positions are replaced stream by stream")
+    @Test("positions are replaced and forgotten stream by stream")
     func positions() async throws {
         try await withTables { db throws in
             let positions = ConsumerPositions()
@@ -38,6 +38,8 @@ struct TableTests {
             two.next = 9
             try positions.save(db, [two])
             #expect(try positions.load(db) == [one, two])
+            try positions.forget(db, ["one", "three"])
+            #expect(try positions.load(db) == [two])
         }
     }
 

@@ -32,7 +32,7 @@ struct CohortErasure: Sendable {
     }
 
     /// What all chunks hold of the row from before it is erased.
-    private func overwrite(_ row: CohortRow) async throws {
+    func overwrite(_ row: CohortRow) async throws {
         let (chunk, number) = row.row.quotientAndRemainder(dividingBy: BitmapChunk.rows)
         var last: ChunkPlace?
         while true {

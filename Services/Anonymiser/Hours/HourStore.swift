@@ -14,6 +14,8 @@ struct CohortState: Hashable, Sendable {
     var closedThrough: Int?
     /// How often opt-ins ended or began anew, or somebody was erased: what was read before such a change is not written after it.
     var rights: Int
+    /// Rows of a copy that was restored, until those of them are cleared who share nothing any more; nil else.
+    var restoredRows: Int?
 }
 
 struct HourStore: Sendable {
@@ -37,7 +39,8 @@ struct HourStore: Sendable {
                     only INTEGER PRIMARY KEY CHECK (only = 1),
                     said_through INTEGER,
                     closed_through INTEGER,
-                    rights INTEGER NOT NULL
+                    rights INTEGER NOT NULL,
+                    restored_rows INTEGER
                 ) STRICT;
                 INSERT INTO cohort_state (only, rights) VALUES (1, 0);
                 """)
@@ -46,8 +49,18 @@ struct HourStore: Sendable {
     // MARK: State
 
     func state(_ db: Database) throws -> CohortState {
-        let row = try Row.fetchOne(db.cachedStatement(sql: "SELECT said_through, closed_through, rights FROM cohort_state"))
-        return CohortState(saidThrough: row?.value(0), closedThrough: row?.value(1), rights: row?.value(2) ?? 0)
+        let row = try Row.fetchOne(db.cachedStatement(sql: "SELECT said_through, closed_through, rights, restored_rows FROM cohort_state"))
+        return CohortState(
+            saidThrough: row?.value(0), closedThrough: row?.value(1), rights: row?.value(2) ?? 0, restoredRows: row?.value(3))
+    }
+
+    /// See `RestoredPeople`.
+    static func noteRestored(_ db: Database) throws {
+        try db.execute(sql: "UPDATE cohort_state SET restored_rows = (SELECT coalesce(max(row), -1) + 1 FROM cohort_rows)")
+    }
+
+    func endRestored(_ db: Database) throws {
+        try db.execute(sql: "UPDATE cohort_state SET restored_rows = NULL")
     }
 
     /// Never goes back.

@@ -41,6 +41,8 @@ actor Population {
     private var changedAt: [Int64] = []
     private var closedThrough: Int?
     private var rights = 0
+    /// Restored from a copy, and not told yet who still shares: nothing is closed for anybody.
+    private var isHeld = false
     /// Of the ages, since 1970.
     private var day: Int
 
@@ -66,8 +68,8 @@ actor Population {
         takeOver()
         renewDay()
         return CohortData(
-            columns: columns, closedUntil: closedThrough.map { $0 * TimeSpan.perHour }, counting: counting, rights: rights,
-            dataDays: dataDays, changedAt: changedAt, buckets: buckets)
+            columns: columns, closedUntil: isHeld ? nil : closedThrough.map { $0 * TimeSpan.perHour }, counting: counting,
+            rights: rights, dataDays: dataDays, changedAt: changedAt, buckets: buckets)
     }
 
     /// From which hour on values count, and how often anything was taken away before that was so.
@@ -87,6 +89,8 @@ actor Population {
                 dataDays.replace(type, day: day, chunk: chunk, words: words)
             case .closed(let hour):
                 closedThrough = hour
+            case .heard:
+                isHeld = false
             }
         }
     }
@@ -172,7 +176,7 @@ actor Population {
         columns = PopulationColumns(rows)
         dataDays.grow(to: columns.bitmapSize)
         let state = try await store.read { [hours = stores.hours] db in try hours.state(db) }
-        (closedThrough, rights) = (state.closedThrough, state.rights)
+        (closedThrough, rights, isHeld) = (state.closedThrough, state.rights, state.restoredRows != nil)
         for type in GroupDataType.measured { try await loadDays(type) }
     }
 

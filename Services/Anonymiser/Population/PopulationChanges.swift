@@ -10,6 +10,8 @@ enum PopulationChange: Sendable {
     case data(GroupDataType, day: Int, chunk: Int, words: [UInt64])
     /// Hours before it are closed, since 1970.
     case closed(through: Int)
+    /// Consent has said anew who shares, after a restore.
+    case heard
 }
 
 /// Filled by transactions after their commit, in its order; emptied by whoever needs what is current.

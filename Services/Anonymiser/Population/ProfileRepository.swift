@@ -115,4 +115,33 @@ struct ProfileRepository: Sendable {
         try stores.people.forget(db, row.row)
         return deleted + 1
     }
+
+    // MARK: What a restore does
+
+    /// Nothing of somebody's counts from here on who is in a restored copy and shares nothing.
+    /// - Returns: the row, of which everything is to be overwritten; nil for whoever shares again.
+    func end(_ db: Database, row number: Int) throws -> CohortRow? {
+        guard let row = try sharingNothing(db, number) else { return nil }
+        let record = CohortRecord(formerly: Set(GroupDataType.measured))
+        try put(db, CohortRow(row: number, record: record, erasedUntil: row.erasedUntil, changedAt: .now, isErased: false))
+        return CohortRow(row: number, record: record, erasedUntil: CohortRow.erasedWhole, changedAt: .now, isErased: false)
+    }
+
+    /// After that: nothing leads from the person to the row any more. Whoever shares again keeps it, without what was overwritten.
+    func forget(_ db: Database, row number: Int) throws {
+        guard let row = try sharingNothing(db, number) else { return }
+        _ = try stores.hours.delete(db, row: number)
+        try put(db, CohortRow(row: number, record: row.record, erasedUntil: CohortRow.erasedWhole, changedAt: .now, isErased: true))
+        try stores.people.forget(db, number)
+    }
+
+    private func sharingNothing(_ db: Database, _ number: Int) throws -> CohortRow? {
+        try stores.people.page(db, after: number - 1, limit: 1).first { $0.row == number && $0.record.profile == nil && !$0.isErased }
+    }
+
+    private func put(_ db: Database, _ row: CohortRow) throws {
+        try stores.people.update(db, row)
+        let rights = try stores.hours.raiseRights(db)
+        db.afterCommit { [changes = stores.changes] in changes.add(.row(row, rights: rights)) }
+    }
 }

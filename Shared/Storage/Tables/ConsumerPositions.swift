@@ -25,6 +25,12 @@ package struct ConsumerPositions: Sendable {
             .map { StreamPosition(stream: $0[0], epoch: $0[1], next: $0[2]) }
     }
 
+    /// These streams are followed as if they never had been.
+    package func forget(_ db: Database, _ streams: [String]) throws {
+        let statement = try db.cachedStatement(sql: "DELETE FROM consumer_positions WHERE stream = ?")
+        for stream in streams { try statement.execute(arguments: [stream]) }
+    }
+
     /// Replaces what was known of these streams; others stay.
     package func save(_ db: Database, _ positions: [StreamPosition]) throws {
         let statement = try db.cachedStatement(sql: "INSERT OR REPLACE INTO consumer_positions (stream, epoch, next) VALUES (?, ?, ?)")

@@ -143,4 +143,45 @@ struct CohortErasureTests {
             await again.store.close()
         }
     }
+
+    @Test("ACC-29: who was erased after a copy was made is overwritten once it is restored, and nothing is closed until consent was heard")
+    func restored() async throws {
+        try await CohortStage.with { folder, key in
+            let stage = try await CohortStage(folder, key: key)
+            try await fill(stage)
+            let before = try await Self.held(stage, 1)
+            // Both are in the copy. Anna's account was erased since: consent does not know her, and says nothing of her.
+            try await stage.store.write { db in
+                try ConsumerPositions().save(db, [StreamPosition(stream: "consent.cohort", epoch: "e", next: 7)])
+                try RestoredPeople.begin(db)
+            }
+            await stage.store.close()
+
+            let again = try await CohortStage(folder, key: key)
+            #expect(try await again.store.read { db in try ConsumerPositions().load(db) }.isEmpty, "a snapshot is asked for")
+            #expect(try await again.restored.round() == .whenWoken)
+            #expect(await again.population.current().closedUntil == nil)
+            #expect(try await !Self.held(again, 0).isEmpty)
+
+            let ending = try #require(again.profiles.snapshot.ending)
+            let annas = again.stores.people.snapshotKey(anna)
+            try await again.store.write { db in
+                _ = try ending.forget(db, annas)
+                try ConsumerPositions().save(db, [StreamPosition(stream: "consent.cohort", epoch: "e", next: 9)])
+                // A start that was broken off in the midst of it.
+                _ = try again.profiles.end(db, row: 0)
+            }
+            #expect(try await again.restored.round() == .whenWoken)
+            #expect(try await Self.held(again, 0) == [])
+            #expect(try await Self.held(again, 1) == before)
+            #expect(try await again.row(anna) == nil)
+            #expect(try await again.store.read { [hours = again.stores.hours] db in try hours.state(db).restoredRows } == nil)
+            #expect(await again.population.current().closedUntil == (Self.midnight + 49) * TimeSpan.perHour)
+
+            // Had she only ended sharing, she is somebody new.
+            try await again.say(anna, CohortStage.profile(since: Self.midnight + 49))
+            #expect(try await again.row(anna) == 2)
+            await again.store.close()
+        }
+    }
 }

@@ -21,6 +21,7 @@ final class CohortStage: Sendable {
     let hours: HourRepository
     let closing: HourClosing
     let erasure: CohortErasure
+    let restored: RestoredPeople
 
     /// Opens the store in a folder, as a start of the service does.
     init(_ folder: URL, key: SymmetricKey, policy: AnonymityPolicy = AnonymityPolicy(), today: Int = Samples.today) async throws {
@@ -37,8 +38,10 @@ final class CohortStage: Sendable {
         hours = HourRepository(stores: stores, wake: {})
         closing = HourClosing(
             store: store, stores: stores, population: population, signal: WakeUpSignal(), metrics: AnonymiserMetrics(), logger: logger)
-        erasure = CohortErasure(store: store, stores: stores, profiles: profiles, clearGroups: { _ in })
-        (self.store, self.stores, self.population, self.profiles) = (store, stores, population, profiles)
+        let erasure = CohortErasure(store: store, stores: stores, profiles: profiles, clearGroups: { _ in })
+        restored = RestoredPeople(
+            store: store, stores: stores, profiles: profiles, erasure: erasure, signal: WakeUpSignal(), logger: logger)
+        (self.store, self.stores, self.population, self.profiles, self.erasure) = (store, stores, population, profiles, erasure)
     }
 
     static func with<Value>(_ body: (URL, SymmetricKey) async throws -> Value) async throws -> Value {
