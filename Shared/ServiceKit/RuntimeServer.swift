@@ -24,7 +24,8 @@ extension Runtime {
     ) -> HTTPServer {
         HTTPServer(
             description, routes: routes, webhooks: webhooks, host: settings.httpHost, port: settings.httpPort, limits: settings.httpLimits,
-            publicOrigin: settings.publicOrigin, edge: edge,
+            // Nobody comes through the edge where nothing is served.
+            publicOrigin: settings.publicOrigin, edge: routes.isEmpty ? nil : edge,
             health: Health(
                 missing: { await missing() + (await store.hasRoom() ? [] : ["room on the disk for the store"]) },
                 remarks: { [self] in faults.remarks + keyRemarks + (await remarks()) }, metrics: metrics),

@@ -34,7 +34,7 @@ struct DocumentTests {
         let rules = try #require(SourceTree.text("deploy/alerts.yml"))
         let labels = SourceTree.production.flatMap { $0.lines }.flatMap { $0.matches(of: "label: \"([a-z_]+)\"").map { $0[1] } }
         for expression in rules.matches(of: "^ +expr: (.*)$").map({ $0[1] }) {
-            let asked = expression.matches(of: "\\b((?:sos|payment|payments|jobs|ingest|bus)_[a-z_]+)").map { $0[1] }
+            let asked = expression.matches(of: "\\b((?:sos|payment|payments|jobs|ingest|bus|ano|trackme)_[a-z_]+)").map { $0[1] }
             #expect(expression.contains("up{job") || !asked.isEmpty, "\(expression) asks for nothing of ours")
             for figure in asked { #expect(labels.contains(figure), "\(figure) is no figure of the suite") }
         }

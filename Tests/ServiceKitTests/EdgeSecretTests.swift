@@ -20,15 +20,16 @@ struct EdgeSecretTests {
         }
     ]
 
+    private static let telling = Route(.get, "/ingest/v1/caller", access: .anyone, summary: "Tells the address", answers: []) { exchange in
+        .text(exchange.remoteAddress)
+    }
+
     /// Under which address a service of that folder counts a caller who shows this and claims 198.51.100.7; and what was wrong at its start.
     private func counted(_ shown: String, in folder: URL) async throws -> (address: String?, faults: [String]) {
         let runtime = try Runtime.test(.ingest, in: folder)
         let store = try runtime.openStore(applicationID: 1, migrations: Self.migrations)
-        let telling = Route(.get, "/ingest/v1/caller", access: .anyone, summary: "Tells the caller's address", answers: []) { exchange in
-            .text(exchange.remoteAddress)
-        }
         let server = runtime.server(
-            .init(title: "Test", version: "1.0.0", summary: "For tests", prefix: "ingest"), routes: [telling], store: store,
+            .init(title: "Test", version: "1.0.0", summary: "For tests", prefix: "ingest"), routes: [Self.telling], store: store,
             tokens: try TokenChecker(store: store, issuer: "https://localhost:8443"), authenticate: { _, _ in .anyone })
         let running = Task { try await server.run() }
         let caller = try RawConnection(port: await server.boundPort)
@@ -59,6 +60,24 @@ struct EdgeSecretTests {
             try FileManager.default.removeItem(at: keys.edgeSecretFile)
             let gone = try await counted(secret, in: folder)
             #expect(gone.address == "127.0.0.1" && gone.faults.isEmpty)
+        }
+    }
+
+    @Test("a service without routes says nothing of the edge's secret, which it does not need; one with routes says that it is missing")
+    func withoutRoutes() async throws {
+        try await withTemporaryFolder { folder in
+            for routes in [[], [Self.telling]] {
+                let log = RecordingLog()
+                let runtime = try Runtime.test(.anonymiser, in: folder, logger: log.logger)
+                let store = try runtime.openStore(applicationID: 1, migrations: Self.migrations)
+                let server = runtime.server(
+                    .init(title: "Test", version: "1.0.0", summary: "For tests", prefix: "ingest"), routes: routes, store: store,
+                    tokens: nil, authenticate: { _, _ in .anyone })
+                let running = Task { try await server.run() }
+                _ = try await server.boundPort
+                await runtime.end(running, closing: store)
+                #expect(log.text.contains("no secret of an edge") == !routes.isEmpty)
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 import Bus
 import Contracts
 import Foundation
+import Logging
 import TestKit
 import Testing
 
@@ -13,7 +14,8 @@ extension Runtime {
     /// - Parameter folder: a short path, since sockets lie in it.
     /// - Parameter onFatal: instead of the end of the process.
     static func test(
-        _ peer: Peer, in folder: URL, beginsAnew: Bool = false, onFatal: (@Sendable (Int32) -> Void)? = nil
+        _ peer: Peer, in folder: URL, beginsAnew: Bool = false, logger: Logger = Running.quiet,
+        onFatal: (@Sendable (Int32) -> Void)? = nil
     ) throws -> Runtime {
         var store = StoreSettings()
         store.onFatal = onFatal ?? store.onFatal
@@ -23,7 +25,7 @@ extension Runtime {
             "TRACKME_BUS_KEYS": folder.appendingPathComponent("k").path,
         ])
         return try Runtime(
-            peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: Running.quiet, store: store,
+            peer: peer, settings: SuiteSettings(&reader, peer: peer, httpPort: 0), logger: logger, store: store,
             beginsAnew: beginsAnew)
     }
 }

@@ -28,6 +28,7 @@ struct HourClosing: Sendable {
     /// Closes at most one hour.
     func round() async throws -> NextRound {
         let (state, firstOpen) = try await store.read { [hours = stores.hours] db in (try hours.state(db), try hours.firstOpen(db)) }
+        metrics.isClosed(through: state.closedThrough, at: .now)
         guard let said = state.saidThrough else { return .whenWoken }
         guard let hour = state.closedThrough else {
             try await begin(at: min(firstOpen ?? said, said))
