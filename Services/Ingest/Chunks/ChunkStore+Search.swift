@@ -84,9 +84,13 @@ extension ChunkStore {
         _ db: Database, of series: Series, in period: Range<Int64>, after id: Int64 = 0,
         where isNeeded: (ChunkOutline) -> Bool = { _ in true }, _ each: (ChunkRow) throws -> Void
     ) throws {
-        try rows(db, Self.columns, of: series, in: period, after: id) { row in
-            guard isNeeded(ChunkOutline(first: row[2], last: row[3], count: row[4])), let chunk = ChunkRow(row) else { return }
+        guard !period.isEmpty else { return }
+        try indexed(db, Self.columns, of: series, in: period, after: id) { row in
+            guard isNeeded(ChunkOutline(first: row[2], last: row[3], count: row[4])), let chunk = try ChunkRow(row) else { return }
             try each(chunk)
+        }
+        for later in try reaching(into: period, db, of: series, after: id) {
+            if let chunk = try self.chunk(db, id: later.id), isNeeded(chunk.outline) { try each(chunk) }
         }
     }
 
@@ -95,37 +99,39 @@ extension ChunkStore {
         _ db: Database, of series: Series, in period: Range<Int64>,
         _ each: (_ id: Int64, _ outline: ChunkOutline, _ device: Int64) throws -> Void
     ) throws {
-        try rows(db, "chunks.id, chunks.first, chunks.last, count, device", of: series, in: period, after: 0) { row in
+        guard !period.isEmpty else { return }
+        let columns = "chunks.id, chunks.first, chunks.last, count, device"
+        try indexed(db, columns, of: series, in: period, after: 0) { row in
+            try each(row[0], ChunkOutline(first: row[1], last: row[2], count: row[3]), row[4])
+        }
+        let single = try db.cachedStatement(sql: "SELECT \(columns) FROM chunks WHERE id = ?")
+        for chunk in try reaching(into: period, db, of: series) {
+            guard let row = try Row.fetchOne(single, arguments: [chunk.id]) else { continue }
             try each(row[0], ChunkOutline(first: row[1], last: row[2], count: row[3]), row[4])
         }
     }
 
-    private func rows(
+    /// Those that the index has. - Parameter each: given rows that are gone when it returns.
+    private func indexed(
         _ db: Database, _ columns: String, of series: Series, in period: Range<Int64>, after id: Int64, _ each: (Row) throws -> Void
     ) throws {
-        guard !period.isEmpty else { return }
         let filled = try Self.filled(db)
-        if id < filled {
-            let indexed = try db.cachedStatement(
-                sql: """
-                    SELECT \(columns) FROM chunk_times AS t CROSS JOIN chunks ON chunks.id = t.chunk
-                    WHERE t.person = ? AND t.metric = ? AND t.span_class = ? AND t.first BETWEEN ? AND ? AND t.last >= ? AND t.chunk > ?
-                    AND t.chunk <= ?
-                    ORDER BY t.first
-                    """)
-            for span in try spanClasses(db, of: series) {
-                let rows = try Row.fetchCursor(
-                    indexed,
-                    arguments: [
-                        series.person, Int64(series.metric.number), span.exponent, span.earliestStart(reaching: period.lowerBound),
-                        period.upperBound - 1, period.lowerBound, id, filled,
-                    ])
-                while let row = try rows.next() { try each(row) }
-            }
-        }
-        let single = try db.cachedStatement(sql: "SELECT \(columns) FROM chunks WHERE id = ?")
-        for chunk in try reaching(into: period, db, of: series, after: id) {
-            if let row = try Row.fetchOne(single, arguments: [chunk.id]) { try each(row) }
+        guard id < filled else { return }
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(columns) FROM chunk_times AS t CROSS JOIN chunks ON chunks.id = t.chunk
+                WHERE t.person = ? AND t.metric = ? AND t.span_class = ? AND t.first BETWEEN ? AND ? AND t.last >= ? AND t.chunk > ?
+                AND t.chunk <= ?
+                ORDER BY t.first
+                """)
+        for span in try spanClasses(db, of: series) {
+            let rows = try Row.fetchCursor(
+                statement,
+                arguments: [
+                    series.person, Int64(series.metric.number), span.exponent, span.earliestStart(reaching: period.lowerBound),
+                    period.upperBound - 1, period.lowerBound, id, filled,
+                ])
+            while let row = try rows.next() { try each(row) }
         }
     }
 
@@ -246,10 +252,10 @@ extension ChunkStore {
 
 extension ChunkRow {
     /// Reads `id, metric, first, last, count, device, body`; nil for a metric that this program does not know.
-    fileprivate init?(_ row: Row) {
+    fileprivate init?(_ row: Row) throws {
         guard let metric = UInt8(exactly: row[1] as Int64).flatMap(Metric.init(number:)) else { return nil }
         self.init(
             id: row[0], metric: metric, outline: ChunkOutline(first: row[2], last: row[3], count: row[4]), device: row[5],
-            body: [UInt8](row[6] as Data))
+            body: try row.withUnsafeData(atIndex: 6) { $0.map { [UInt8]($0) } ?? [] })
     }
 }
