@@ -12,12 +12,51 @@ import Testing
 @testable import Consent
 @testable import Operator
 
+/// What consent answers to an order to erase.
+struct AcceptedErasure: Decodable, Sendable {
+    var erasure: ErasureID
+    var certificate: String
+}
+
 extension StorySuite {
     /// One request to any of the services.
     func say(
         _ method: String, _ url: String, _ body: [String: any Sendable]? = nil, as bearer: String? = nil
     ) async throws -> HarnessAnswer {
         try await HarnessClient(url).ask(method, "", token: bearer, json: body)
+    }
+
+    /// Asks, reads and confirms.
+    func erase(_ scope: ErasureScope, as token: String, password: String) async throws -> HarnessAnswer {
+        struct Wish: Decodable { var confirmation: String }
+        let wish = try await say("POST", consent + "/consent/v1/erasures", ["scope": scope.rawValue], as: token)
+        let confirmation = try wish.decoded(as: Wish.self).confirmation
+        return try await say(
+            "POST", consent + "/consent/v1/erasures/orders", ["confirmation": confirmation, "password": password], as: token)
+    }
+
+    /// The certificate, once every service has confirmed, proved by the published key.
+    func certificate(of order: AcceptedErasure) async throws -> ErasureCertificate {
+        struct Erased: Decodable {
+            var completedAt: String?
+            var waitingFor: [String]
+            var certificate: String?
+        }
+        let path = try #require(URL(string: order.certificate)?.path)
+        let erased: Erased = try await eventually("every service has confirmed \(order.erasure)") {
+            let said = try await say("GET", consent + path)
+            let erased = try said.decoded(as: Erased.self)
+            return erased.completedAt == nil ? nil : erased
+        }
+        struct Keys: Decodable {
+            struct Key: Decodable { var kid, x: String }
+            var keys: [Key]
+        }
+        let keys = try await say("GET", consent + "/consent/v1/erasure-keys").decoded(as: Keys.self).keys
+        let payload = try CompactJWS.open(try #require(erased.certificate), typ: "erasure-certificate+jws") { keyID in
+            keys.first { $0.kid == keyID }.flatMap { Base64URL.decode($0.x) }.flatMap { try? VerifyingKey(bytes: $0) }
+        }
+        return try JSONDecoder().decode(ErasureCertificate.self, from: Data(payload))
     }
 }
 
@@ -67,44 +106,8 @@ private struct Anna: Sendable {
         }
     }
 
-    /// Asks, reads and confirms.
     func erase(_ scope: ErasureScope, password: String = Anna.password) async throws -> HarnessAnswer {
-        struct Wish: Decodable { var confirmation: String }
-        let wish = try await suite.say("POST", suite.consent + "/consent/v1/erasures", ["scope": scope.rawValue], as: token)
-        let confirmation = try wish.decoded(as: Wish.self).confirmation
-        return try await suite.say(
-            "POST", suite.consent + "/consent/v1/erasures/orders", ["confirmation": confirmation, "password": password], as: token)
-    }
-
-    struct Order: Decodable {
-        var erasure: ErasureID
-        var certificate: String
-    }
-
-    struct Erased: Decodable {
-        var completedAt: String?
-        var waitingFor: [String]
-        var certificate: String?
-    }
-
-    /// The certificate, once every service has confirmed, proved by the published key.
-    func certificate(of order: Order) async throws -> ErasureCertificate {
-        let path = try #require(URL(string: order.certificate)?.path)
-        let (suite, person) = (suite, person)
-        let erased: Erased = try await eventually("every service has confirmed \(person)") {
-            let said = try await suite.say("GET", suite.consent + path)
-            let erased = try said.decoded(as: Erased.self)
-            return erased.completedAt == nil ? nil : erased
-        }
-        struct Keys: Decodable {
-            struct Key: Decodable { var kid, x: String }
-            var keys: [Key]
-        }
-        let keys = try await suite.say("GET", suite.consent + "/consent/v1/erasure-keys").decoded(as: Keys.self).keys
-        let payload = try CompactJWS.open(try #require(erased.certificate), typ: "erasure-certificate+jws") { keyID in
-            keys.first { $0.kid == keyID }.flatMap { Base64URL.decode($0.x) }.flatMap { try? VerifyingKey(bytes: $0) }
-        }
-        return try JSONDecoder().decode(ErasureCertificate.self, from: Data(payload))
+        try await suite.erase(scope, as: token, password: password)
     }
 
     /// Pieces of everything sealed that the services' files hold of the person, as it lies there.
@@ -190,7 +193,7 @@ struct ErasureStories {
                 "POST", suite.consent + "/consent/v1/sessions", ["login": Anna.email, "password": Anna.password])
             #expect(logIn.status == 401 || logIn.status == 403)
 
-            let certificate = try await anna.certificate(of: said.decoded())
+            let certificate = try await suite.certificate(of: said.decoded())
             #expect(certificate.scope == .account)
             #expect(
                 certificate.services.map(\.service) == [
@@ -225,7 +228,7 @@ struct ErasureStories {
             let fragments = try await eventually("everything is stored") { try? anna.fragments() }
             let said = try await anna.erase(.data)
             #expect(said.status == 202)
-            let certificate = try await anna.certificate(of: said.decoded())
+            let certificate = try await suite.certificate(of: said.decoded())
             #expect(certificate.scope == .data)
 
             #expect(try await rates(suite, of: anna.watch) == [])

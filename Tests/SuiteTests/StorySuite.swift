@@ -25,6 +25,13 @@ struct NotTaken: Error {
 }
 
 struct StorySuite: Sendable {
+    /// Services by their parts, as they were started: for what has no door, such as thousands of people at once. A restart makes others.
+    struct Modules: Sendable {
+        let ingest: IngestModule
+        let consent: ConsentModule
+        let anonymiser: AnonymiserModule
+    }
+
     let harness: Harness
     let layout: SuiteLayout
     let server: String
@@ -39,10 +46,11 @@ struct StorySuite: Sendable {
     let deskMessages: @Sendable () -> [DeskMessage]
     /// Of every service, those of HTTPKit included.
     let routes: [Route]
+    let modules: Modules
     /// Ends consent for the rest of the story, its doors and its voice on the bus, as an orderly stop does.
     let stopConsent: @Sendable () async -> Void
     /// Stops ingest or consent, lets the body do something to its files, and starts it again.
-    let restart: @Sendable (_ peer: Peer, _ between: @Sendable () throws -> Void) async throws -> Void
+    let restart: @Sendable (_ peer: Peer, _ between: @Sendable () async throws -> Void) async throws -> Void
     private let sender = HTTPSender.anywhere()
 
     /// More than any answer of a story.
@@ -77,14 +85,18 @@ struct StorySuite: Sendable {
             ]
             let settings = ["TRACKME_ACC_CONFIRM_REQUIRED": "false", "TRACKME_ACC_SECOND_FACTOR": "offered"].merging(settings) { $1 }
                 .merging(webhook) { $1 }
-            let ingest = try await Self.parts(IngestAssembly.self, layout, ports[0], settings, in: harness)
+            let ingest = try await Self.made(
+                IngestAssembly.self, layout, ports[0], settings, in: harness, by: { try await IngestModule($0, on: $1) })
             let sos = try await parts(SOSAssembly.self, layout, ports[1], settings, in: harness) { $0.rules = rules ?? $0.rules }
-            let consent = try await parts(ConsentAssembly.self, layout, ports[3], settings, in: harness)
+            let consent = try await Self.made(
+                ConsentAssembly.self, layout, ports[3], settings, in: harness, by: { try await ConsentModule($0, on: $1) })
             let notifier = try await parts(NotifierAssembly.self, layout, ports[4], settings, in: harness)
-            let anonymiser = try await parts(AnonymiserAssembly.self, layout, ports[5], settings, in: harness)
+            let anonymiser = try await Self.made(
+                AnonymiserAssembly.self, layout, ports[5], settings, in: harness, by: { try await AnonymiserModule($0, on: $1) })
+            let modules = Modules(ingest: ingest.made, consent: consent.made, anonymiser: anonymiser.made)
             let gateway = hasGateway ? [try await parts(GatewayAssembly.self, layout, ports[6], settings, in: harness)] : []
-            let parts =
-                [ingest.services, consent.services, notifier.services, sos.services, anonymiser.services] + gateway.map(\.services)
+            let own = [modules.ingest.services, modules.consent.services, notifier.services, sos.services, modules.anonymiser.services]
+            let parts = own + gateway.map(\.services)
             let sent = Mutex<[DeskMessage]>([])
             let door = desk.server(port: ports[2]) { message in sent.withLock { $0.append(message) } }
             let running = (parts + [[door]]).map(harness.start)
@@ -95,12 +107,12 @@ struct StorySuite: Sendable {
             let suite = StorySuite(
                 harness: harness, layout: layout, server: "http://127.0.0.1:\(ports[0])", consent: "http://127.0.0.1:\(ports[3])",
                 notifier: "http://127.0.0.1:\(ports[4])", sos: "http://127.0.0.1:\(ports[1])", ledger: ledger,
-                routes: parts.joined().compactMap { $0 as? HTTPServer }.flatMap(\.routes),
+                routes: parts.joined().compactMap { $0 as? HTTPServer }.flatMap(\.routes), modules: modules,
                 deskMessages: { sent.withLock { $0 } }, stopConsent: { await stop(1, consent.runtime) },
                 restart: { peer, between in
                     let isIngest = peer == .ingest
                     await stop(isIngest ? 0 : 1, isIngest ? ingest.runtime : consent.runtime)
-                    try between()
+                    try await between()
                     let port = ports[isIngest ? 0 : 3]
                     let built =
                         isIngest
@@ -122,26 +134,36 @@ struct StorySuite: Sendable {
     }
 
     private static func parts<Built: Assembly>(
-        _: Built.Type, _ layout: SuiteLayout, _ port: Int, _ settings: [String: String], in harness: Harness,
+        _ built: Built.Type, _ layout: SuiteLayout, _ port: Int, _ settings: [String: String], in harness: Harness,
         amend: (inout Built.Settings) -> Void = { _ in }
     ) async throws -> (services: [any Service], runtime: Runtime) {
+        let service = try await Self.made(
+            built, layout, port, settings, in: harness, amend: amend, by: { try await Built.build($0, on: $1) })
+        return (service.made, service.runtime)
+    }
+
+    private static func made<Built: Assembly, Made>(
+        _: Built.Type, _ layout: SuiteLayout, _ port: Int, _ settings: [String: String], in harness: Harness,
+        amend: (inout Built.Settings) -> Void = { _ in }, by make: (Built.Settings, Runtime) async throws -> Made
+    ) async throws -> (made: Made, runtime: Runtime) {
         var environment = layout.environment(of: Built.peer, httpPort: port)
         environment.merge(settings) { $1 }
         var reader = SettingsReader(environment: environment)
         var own = Built.settings(&reader)
         amend(&own)
         let runtime = try harness.runtime(Built.peer, under: environment)
-        return (try await Built.build(own, on: runtime), runtime)
+        return (try await make(own, runtime), runtime)
     }
 
     private init(
         harness: Harness, layout: SuiteLayout, server: String, consent: String, notifier: String, sos: String, ledger: URL,
-        routes: [Route], deskMessages: @escaping @Sendable () -> [DeskMessage], stopConsent: @escaping @Sendable () async -> Void,
-        restart: @escaping @Sendable (_ peer: Peer, _ between: @Sendable () throws -> Void) async throws -> Void
+        routes: [Route], modules: Modules, deskMessages: @escaping @Sendable () -> [DeskMessage],
+        stopConsent: @escaping @Sendable () async -> Void,
+        restart: @escaping @Sendable (_ peer: Peer, _ between: @Sendable () async throws -> Void) async throws -> Void
     ) {
         (self.harness, self.layout, self.server, deskLedger) = (harness, layout, server, ledger)
         (self.consent, self.notifier, self.sos) = (consent, notifier, sos)
-        (self.routes, self.deskMessages) = (routes, deskMessages)
+        (self.routes, self.modules, self.deskMessages) = (routes, modules, deskMessages)
         (self.stopConsent, self.restart) = (stopConsent, restart)
     }
 
