@@ -9,6 +9,9 @@ private let news = StreamFamily(
     name: "t.news", owner: .ingest, streams: ["t.news.0"], keepsState: false, heartbeat: .milliseconds(50), consumers: [], tcpPort: 0)
 private let state = StreamFamily(
     name: "t.state", owner: .ingest, streams: ["t.state"], keepsState: true, heartbeat: .milliseconds(250), consumers: [], tcpPort: 0)
+private let sums = StreamFamily(
+    name: "t.sums", owner: .ingest, streams: ["t.sums"], keepsState: false, heartbeat: .milliseconds(250), consumers: [], tcpPort: 0,
+    tellsNewcomersAll: true)
 private let start = ContinuousClock.now
 
 @Suite("The consumer's machine")
@@ -22,6 +25,24 @@ struct ConsumerMachineTests {
         #expect(desk.take() == ["apply [] next 4"])
         desk.hear(4)
         #expect(desk.take() == ["apply [4] next 5"])
+    }
+
+    @Test("What was said before a consumer of hours came for the first time was lost to it: it asks for all that the log has")
+    func newcomerToLog() {
+        var desk = Desk(sums)
+        desk.hear(3)
+        desk.beat(3)
+        #expect(desk.take() == ["apply [] next 1", "replay 1...1000"])
+        desk.page([1, 2, 3], head: 3)
+        #expect(desk.take() == ["apply [1, 2, 3] next 4"] && desk.machine.isCurrent)
+        var late = Desk(sums)
+        late.beat(100)
+        #expect(late.take() == ["apply [] next 1", "replay 1...1000"])
+        late.page([], head: 100, oldest: 50)
+        #expect(late.take() == ["pass over 49", "apply [] next 50", "replay 50...1049"])
+        var again = Desk(sums, next: 4)
+        again.beat(3)
+        #expect(again.take().isEmpty, "who has been there goes on")
     }
 
     @Test("A newcomer to a state family takes the snapshot and goes on behind it")

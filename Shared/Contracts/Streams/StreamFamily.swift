@@ -8,7 +8,7 @@ package struct StreamFamily: Hashable, Sendable {
     package let owner: Peer
     /// Each belongs to one family alone.
     package let streams: [String]
-    /// Whether the publisher can also give the current facts at once (`snapshot`), or a newcomer starts at the head.
+    /// Whether the publisher can also give the current facts at once (`snapshot`), or a newcomer starts in the log.
     package let keepsState: Bool
     /// Time between heartbeats: 50 ms where an alarm may depend on a missed tail, else 250 ms.
     package let heartbeat: Duration
@@ -17,6 +17,9 @@ package struct StreamFamily: Hashable, Sendable {
     package let consumers: Set<Peer>
     /// Where it is published when the suite talks over TCP.
     package let tcpPort: Int
+    /// Of families that keep no state: whether a newcomer is told all that the log still has, or starts at the head. The log waits for those
+    /// who have never come.
+    package var tellsNewcomersAll = false
 
     /// Carries the heads of all streams of the family.
     package var heartbeatStream: String { name + ".heartbeat" }
@@ -75,7 +78,7 @@ extension StreamFamily {
     /// `CohortHourSummed` and `CohortHoursClosed` facts: sums of closed hours of people who share anonymously, never samples.
     package static let cohortHours = StreamFamily(
         name: "ingest.cohort", owner: .ingest, streams: ["ingest.cohort"], keepsState: false, heartbeat: .milliseconds(250),
-        consumers: [.anonymiser], tcpPort: 5715)
+        consumers: [.anonymiser], tcpPort: 5715, tellsNewcomersAll: true)
 
     /// What every service needs to know who is who: `SigningKeyState`, `SessionEnded`, `LapsedSessionsRevoked` and `PersonErased` facts.
     package static let accounts = StreamFamily(
