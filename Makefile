@@ -16,7 +16,7 @@ RELEASE     := .build/release
 LIBRARIES   := git ca-certificates libzmq3-dev libssl-dev libcurl4-openssl-dev zlib1g-dev libsqlite3-dev
 RUN_NEEDS   := $(LIBRARIES) caddy
 TEST_NEEDS  := $(RUN_NEEDS) e2fsprogs python3 python3-venv openssl kannel kannel-extras chromium chromium-driver
-BENCH_NEEDS := $(RUN_NEEDS) wrk influxdb postgresql-15 postgresql-client-15 gcc libc6-dev
+BENCH_NEEDS := $(RUN_NEEDS) wrk influxdb postgresql-15 postgresql-client-15 gcc libc6-dev python3 python3-venv
 
 # Tests that run at the same time. More would wait for the two threads of two cores while some compute, and miss their deadlines.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 2

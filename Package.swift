@@ -156,7 +156,15 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: ["Contracts", "Bus", "Storage", "Sealing", "Outbound", "ServiceKit", .argumentParser, .grdb, .logging],
-            path: "Benchmarks", exclude: ["README.md", "reference", "thresholds.json"], swiftSettings: house),
+            path: "Benchmarks", exclude: ["README.md", "Cohorts", "reference", "thresholds.json"], swiftSettings: house),
+        // The anonymiser's sources, through the link `Service`, in a process that a benchmark asks.
+        .executableTarget(
+            name: "CohortBenchmark",
+            dependencies: [
+                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "ServiceKit", .argumentParser, .grdb, .logging, .metrics, .lifecycle,
+            ],
+            path: "Benchmarks/Cohorts", exclude: ["Service/App.swift", "Service/README.md"],
+            resources: [.copy("Service/Resources/group-places.tsv")], swiftSettings: house),
 
         // MARK: Tests
         tests(of: "Contracts", ["Contracts", "TestKit"], exclude: ["Golden"]),
@@ -235,5 +243,5 @@ let package = Package(
 
 // `make test FILTER=ConsentTests…` builds what the tests of this module need, and links no other.
 if let module = Context.environment["TRACKME_TEST_MODULE"] {
-    package.targets.removeAll { $0.type == .test && $0.name != module || $0.name == "Benchmarks" }
+    package.targets.removeAll { $0.type == .test && $0.name != module || ["Benchmarks", "CohortBenchmark"].contains($0.name) }
 }
