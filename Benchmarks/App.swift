@@ -26,6 +26,8 @@ struct App: AsyncParsableCommand {
     var within = 60
     @Option(parsing: .upToNextOption, help: "Entries of one upload, for `ingest`.")
     var batches = [1, 10, 100, 1000]
+    @Option(parsing: .upToNextOption, help: "People of whom groups are made, for `anonymiser`.")
+    var people = [1_000_000, 10_000_000]
     @Option(help: "Folder for results and, below it, for everything that is stored meanwhile.")
     var folder = "var/bench"
     @Flag(help: "Fail where a figure is 20 % worse than in Benchmarks/thresholds.json, a promise is missed, or something was lost.")
@@ -35,11 +37,14 @@ struct App: AsyncParsableCommand {
         guard rounds >= 1, seconds >= 1, devices >= 2, emergencies >= 1, within >= 1 else {
             throw ValidationError("rounds, seconds and devices must be positive")
         }
+        // Fewer do not fill the groups that are asked for.
+        guard people.allSatisfy({ $0 >= 100_000 }) else { throw ValidationError("at least 100000 people") }
     }
 
     func run() async throws {
         let stage = try Stage(
-            folder: folder, rounds: rounds, seconds: seconds, devices: devices, batches: batches, emergencies: emergencies, within: within)
+            folder: folder, rounds: rounds, seconds: seconds, devices: devices, batches: batches, emergencies: emergencies, within: within,
+            people: people)
         let interrupts = Program.endAllOnInterrupt()
         defer { withExtendedLifetime(interrupts) { Program.endAll() } }
         print(Machine.line)
@@ -57,9 +62,11 @@ struct App: AsyncParsableCommand {
 }
 
 enum BenchmarkName: String, ExpressibleByArgument, CaseIterable {
-    case bus, ingest, query, sos, burst, subscriptions, pages, accesses, grants, restart, all
+    case bus, ingest, query, sos, burst, subscriptions, pages, accesses, grants, anonymiser, restart, all
 
-    static let each: [BenchmarkName] = [.bus, .ingest, .query, .sos, .burst, .subscriptions, .pages, .accesses, .grants, .restart]
+    static let each: [BenchmarkName] = [
+        .bus, .ingest, .query, .sos, .burst, .subscriptions, .pages, .accesses, .grants, .anonymiser, .restart,
+    ]
 
     func measure(on stage: Stage) async throws -> [Row] {
         switch self {
@@ -72,6 +79,7 @@ enum BenchmarkName: String, ExpressibleByArgument, CaseIterable {
         case .pages: try await PagesBenchmark(stage: stage).rows()
         case .accesses: try await AccessesBenchmark(stage: stage).rows()
         case .grants: try await GrantsBenchmark(stage: stage).rows()
+        case .anonymiser: try await AnonymiserBenchmark(stage: stage).rows()
         case .restart: try await RestartBenchmark(stage: stage).rows()
         case .all: []
         }

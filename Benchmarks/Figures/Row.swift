@@ -5,6 +5,8 @@ struct Row: Codable, Sendable {
     /// What the design asks of the row.
     enum Demand: Codable, Sendable {
         case ratioAtLeast(Double)
+        /// Of figures that are better the lower they are.
+        case ratioBelow(Double)
         /// Ours, the worst round, in the row's unit.
         case below(Double)
         /// Ours, the worst round, in the row's unit; of figures that are better the higher they are.
@@ -43,6 +45,7 @@ struct Row: Codable, Sendable {
     var isMet: Bool? {
         switch demand {
         case .ratioAtLeast(let least): (ratio ?? 0) >= least
+        case .ratioBelow(let limit): (ratio ?? .infinity) < limit
         case .below(let limit): ours.most < limit
         case .atLeast(let limit): ours.least >= limit
         case .referencePlus(let more): ours.median <= (reference?.median ?? 0) + more
@@ -50,9 +53,18 @@ struct Row: Codable, Sendable {
         }
     }
 
+    /// What the demand is held against.
+    var judgedInWords: String {
+        switch demand {
+        case .ratioAtLeast, .ratioBelow: "\(Report.short(ratio ?? .nan)) ×"
+        default: "\(Report.short(higherIsBetter ? ours.least : ours.most)) \(unit)"
+        }
+    }
+
     var demandInWords: String {
         switch demand {
         case .ratioAtLeast(let least): "≥ \(Report.short(least)) ×"
+        case .ratioBelow(let limit): "< \(Report.short(limit)) ×"
         case .below(let limit): "< \(Report.short(limit)) \(unit)"
         case .atLeast(let limit): "≥ \(Report.short(limit)) \(unit)"
         case .referencePlus(let more): "≤ reference + \(Report.short(more)) \(unit)"

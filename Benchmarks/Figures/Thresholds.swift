@@ -27,7 +27,7 @@ struct Thresholds {
         }
         let lost = rows.filter { $0.unit == "lost" && $0.ours.most > 0 }.map { "\($0.name): \(Report.short($0.ours.most)) lost" }
         let missed = rows.filter { $0.isJudged && $0.isMet == false }.map {
-            "\($0.name): \(Report.short($0.higherIsBetter ? $0.ours.least : $0.ours.most)) \($0.unit), promised \($0.demandInWords)"
+            "\($0.name): \($0.judgedInWords), promised \($0.demandInWords)"
         }
         let faults = regressions + lost + missed
         guard !faults.isEmpty else { return print("no regression past 20 %, no promise missed") }

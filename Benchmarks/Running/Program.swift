@@ -98,6 +98,13 @@ final class Program: Sendable {
         return .milliseconds(10 * (user + system))
     }
 
+    /// MB of memory that it holds; 0 once it has ended.
+    var residentMegabytes: Double {
+        let text = (try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        return (line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Double($0) } ?? 0) * 1024 / 1_000_000
+    }
+
     /// Runs a program to its end and gives what it wrote.
     static func output(_ executable: String, _ arguments: [String], environment: [String: String] = [:]) async throws -> String {
         let log = FileManager.default.temporaryDirectory.appendingPathComponent("bench-\(UUID().uuidString)")

@@ -10,11 +10,12 @@ struct Stage: Sendable {
     let batches: [Int]
     let emergencies: Int
     let within: Int
+    let people: [Int]
 
-    init(folder: String, rounds: Int, seconds: Int, devices: Int, batches: [Int], emergencies: Int, within: Int) throws {
+    init(folder: String, rounds: Int, seconds: Int, devices: Int, batches: [Int], emergencies: Int, within: Int, people: [Int]) throws {
         results = URL(fileURLWithPath: folder, isDirectory: true)
         (self.rounds, self.seconds, self.devices, self.batches) = (rounds, seconds, devices, batches)
-        (self.emergencies, self.within) = (emergencies, within)
+        (self.emergencies, self.within, self.people) = (emergencies, within, people)
         try FileManager.default.createDirectory(at: results, withIntermediateDirectories: true)
     }
 

@@ -18,7 +18,7 @@ struct SuiteUnderTest: Sendable {
 
     init(in folder: URL) throws {
         self.folder = folder
-        let services: [Peer] = [.ingest, .sosDispatcher, .consent, .thirdPartyGateway]
+        let services: [Peer] = [.ingest, .sosDispatcher, .consent, .thirdPartyGateway, .anonymiser]
         ports = Dictionary(uniqueKeysWithValues: zip(services, try Stage.freePorts(services.count)))
         ingest = WebClient(port: ports[.ingest] ?? 0)
         consent = WebClient(port: ports[.consent] ?? 0)
@@ -48,16 +48,20 @@ struct SuiteUnderTest: Sendable {
         ]
     }
 
+    /// What a service of this suite finds its place by.
+    func environment(of peer: Peer) -> [String: String] {
+        Self.environment(folder).merging([
+            "TRACKME_STORE_DIRECTORY": folder.appendingPathComponent(peer.name).path, "TRACKME_HTTP_PORT": String(port(of: peer)),
+        ]) { $1 }
+    }
+
     /// Starts a service and returns when it is ready.
-    func start(_ peer: Peer, _ settings: [String: String] = [:]) async throws -> Program {
-        let port = port(of: peer)
-        var environment = Self.environment(folder).merging(settings) { $1 }
-        environment["TRACKME_STORE_DIRECTORY"] = folder.appendingPathComponent(peer.name).path
-        environment["TRACKME_HTTP_PORT"] = String(port)
+    func start(_ peer: Peer, _ settings: [String: String] = [:], atMost limit: Duration = .seconds(20)) async throws -> Program {
         let program = try Program(
-            Program.own(peer.name), [], environment: environment, log: folder.appendingPathComponent("\(peer.name).log"))
-        let client = WebClient(port: port)
-        try await Stage.wait("\(peer) to be ready; see \(folder.path)/\(peer.name).log") { await client.isReady() }
+            Program.own(peer.name), [], environment: environment(of: peer).merging(settings) { $1 },
+            log: folder.appendingPathComponent("\(peer.name).log"))
+        let client = WebClient(port: port(of: peer))
+        try await Stage.wait("\(peer) to be ready; see \(folder.path)/\(peer.name).log", atMost: limit) { await client.isReady() }
         return program
     }
 
