@@ -50,11 +50,8 @@ struct AnonymiserModule: Sendable {
         let people = ProfileRepository(stores: stores, logger: runtime.logger)
         let sums = HourRepository(stores: stores, wake: { signal.notify() })
 
+        let synthetic = SyntheticModule(settings.synthetic, store: opened.store, country: SyntheticCountry(places), logger: runtime.logger)
         let isUsed = try await opened.store.read { db in try stores.people.count(db) > 0 || !ConsumerPositions().load(db).isEmpty }
-        let synthetic = SyntheticModule(
-            settings.synthetic, store: opened.store,
-            country: SyntheticCountry(places.catalogue, leaf: { places.leaf(ofCity: $0) }, coordinates: { places.coordinates($0) }),
-            logger: runtime.logger)
         let stage = try await synthetic.stage(isUsed: isUsed, now: .now)
         let facts = SyntheticFacts(people, sums, closing: closing, in: opened.store)
 
@@ -63,9 +60,7 @@ struct AnonymiserModule: Sendable {
         profiles = Follower(
             family: .cohortProfiles, on: runtime, store: opened.store,
             apply: { db, event in if isReal { try people.apply(db, event) } },
-            snapshot: isReal ? people.snapshot : .adding { _, _ in }, after: { _ in await population.takeOver() })
-            family: .cohortProfiles, on: runtime, store: opened.store, apply: { db, event in try people.apply(db, event) },
-            snapshot: people.snapshot,
+            snapshot: isReal ? people.snapshot : .adding { _, _ in },
             after: { events in
                 await population.takeOver()
                 if events.isEmpty { heard.notify() }
@@ -94,7 +89,6 @@ struct AnonymiserModule: Sendable {
                 try await closing.run()
             },
             Background(profiles.run), Background(hours.run), Background(accounts.run), Background(erasures.run),
-            Background(closing.run), Background(profiles.run), Background(hours.run), Background(accounts.run), Background(erasures.run),
             Background(restored.run),
         ]
         services = opened.parts(publishing: []) + background + releases.services + [server]

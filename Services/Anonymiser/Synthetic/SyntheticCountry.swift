@@ -34,4 +34,8 @@ struct SyntheticCountry: Sendable {
             return (codes, city.level == .city && city.population >= Hierarchy.largeCity)
         }
     }
+
+    init(_ places: GroupPlaces) {
+        self.init(places.catalogue, leaf: { places.leaf(ofCity: $0) }, coordinates: { places.coordinates($0) })
+    }
 }
