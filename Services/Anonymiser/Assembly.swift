@@ -44,9 +44,10 @@ struct AnonymiserModule: Sendable {
         let buckets = BucketStore(store: opened.store, chunks: stores.chunks, squares: stores.squares, logger: runtime.logger)
         let population = try await Population(stores, in: opened.store, buckets: buckets, leaf: { places.leaf(ofCity: $0) })
         let (signal, heard) = (WakeUpSignal(), WakeUpSignal())
+        let (signal, hoursClosed) = (WakeUpSignal(), WakeUpSignal())
         let closing = HourClosing(
             store: opened.store, stores: stores, population: population, signal: signal, metrics: AnonymiserMetrics(),
-            logger: runtime.logger)
+            logger: runtime.logger, whenClosed: { hoursClosed.notify() })
         let people = ProfileRepository(stores: stores, logger: runtime.logger)
         let sums = HourRepository(stores: stores, wake: { signal.notify() })
 
@@ -74,9 +75,23 @@ struct AnonymiserModule: Sendable {
         erasures = try await ErasureFollower(on: runtime, store: opened.store, keys: opened.keys, steps: erasure.steps)
         let restored = RestoredPeople(
             store: opened.store, stores: stores, profiles: people, erasure: erasure, signal: heard, logger: runtime.logger)
+            family: .cohortHours, on: runtime, store: opened.store, apply: { db, event in try sums.apply(db, event) },
+            after: { _ in await population.takeOver() })
+        let windowFacts = FactStream(
+            stream: StreamFamily.groupWindows.streams[0], epoch: opened.epoch, relay: try await opened.relay(of: .groupWindows))
+        let releases = ReleaseModule(
+            settings, store: opened.store, population: population, places: places, key: key.derived(for: "releases"), on: runtime,
+            hoursClosed: hoursClosed
+        ) { db, window, at in
+            try windowFacts.publish(db, type: GroupWindowClosed.type, subject: nil, body: window, at: at)
+        }
+        erasures = try await ErasureFollower(
+            on: runtime, store: opened.store, keys: opened.keys,
+            steps: CohortErasure(store: opened.store, stores: stores, profiles: people, clearGroups: releases.erase).steps)
         accounts = Follower.accounts(on: runtime, store: opened.store, tokens: nil, erasures: erasures)
 
         var methods = Methods(memory: opened.answers)
+        StreamSource(families: [.groupWindows], store: opened.store, render: { try windowFacts.render($1) }).register(in: &methods)
         releases.register(in: &methods)
         GroupPlaceRoutes(places: places).register(in: &methods)
         try await runtime.answer(methods)
@@ -91,7 +106,7 @@ struct AnonymiserModule: Sendable {
             Background(profiles.run), Background(hours.run), Background(accounts.run), Background(erasures.run),
             Background(restored.run),
         ]
-        services = opened.parts(publishing: []) + background + releases.services + [server]
+        services = opened.parts(publishing: [.groupWindows]) + background + releases.services + [server]
         (self.opened, self.population) = (opened, population)
     }
 }

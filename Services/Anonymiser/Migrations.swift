@@ -24,5 +24,7 @@ enum AnonymiserSchema {
             try ReleaseStores.create(in: db)
             try SyntheticStore.create(in: db)
         }
+        },
+        Migration(2, "subscriptions to groups") { db in try GroupSubscriptionStore.create(in: db) },
     ]
 }

@@ -11,6 +11,7 @@ struct CohortGoldenTests {
         #expect(try Golden.roundTrip(CohortProfileState.self, "cohort-profile-changed.v1.json").profile?.shares.count == 1)
         #expect(try Golden.roundTrip(CohortHourSummed.self, "cohort-hour-summed.v1.json").sums.first?.sum == 259_200_000)
         _ = try Golden.roundTrip(CohortHoursClosed.self, "cohort-hours-closed.v1.json")
+        #expect(try Golden.roundTrip(GroupWindowClosed.self, "group-window-closed.v1.json").status == .withheld)
     }
 
     @Test("Questions: a group's release, its entries, the catalogue, its places")
@@ -21,6 +22,11 @@ struct CohortGoldenTests {
         #expect(refused.ok?.refusal == .tooFewIndividuals)
         _ = try Golden.roundTrip(ReplyEnvelope<ReleaseGroup.Reply>.self, "release-group.faults.reply.v1.json")
         _ = try Golden.roundTrip(RequestEnvelope<ReadGroupRelease>.self, "read-group-release.v1.json")
+        #expect(try Golden.roundTrip(RequestEnvelope<ReadGroupRelease>.self, "read-group-release.window.v1.json").body.window == 7)
+        #expect(try Golden.roundTrip(RequestEnvelope<ReleaseGroup>.self, "release-group.subscribe.v1.json").body.form.subscribe == true)
+        let opened = try Golden.roundTrip(ReplyEnvelope<ReleaseGroup.Reply>.self, "release-group.subscription.reply.v1.json")
+        #expect(opened.ok?.subscription?.granularity == "hour")
+        _ = try Golden.roundTrip(RequestEnvelope<EndGroupSubscription>.self, "end-group-subscription.v1.json")
         _ = try Golden.roundTrip(ReplyEnvelope<ReadGroupRelease.Reply>.self, "read-group-release.reply.v1.json")
         _ = try Golden.roundTrip(RequestEnvelope<ReadGroupCatalogue>.self, "read-group-catalogue.v1.json")
         _ = try Golden.roundTrip(ReplyEnvelope<ReadGroupCatalogue.Reply>.self, "read-group-catalogue.reply.v1.json")

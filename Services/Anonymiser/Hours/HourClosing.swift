@@ -17,6 +17,8 @@ struct HourClosing: Sendable {
     let signal: WakeUpSignal
     let metrics: AnonymiserMetrics
     let logger: Logger
+    /// Told once an hour is closed.
+    var whenClosed: @Sendable () -> Void = {}
 
     /// Runs until it is cancelled.
     func run() async throws {
@@ -40,6 +42,7 @@ struct HourClosing: Sendable {
         for chunk in 0..<Bitmap.chunkCount(count) { try await close(hour, chunk) }
         try await begin(at: hour + 1)
         metrics.closed()
+        whenClosed()
         return .atOnce
     }
 

@@ -14,6 +14,15 @@ struct ReleaseMetrics: Sendable {
         Counter(label: "ano_repeated_total").increment()
     }
 
+    func subscribed() {
+        Counter(label: "ano_subscriptions_total").increment()
+    }
+
+    /// A window of a subscription was told.
+    func closed(_ status: GroupWindowStatus) {
+        Counter(label: "ano_windows_total", dimensions: [("status", status.rawValue)]).increment()
+    }
+
     func refused(_ reason: GroupRefusal) {
         Counter(label: "ano_refusals_total", dimensions: [("reason", reason.rawValue)]).increment()
     }

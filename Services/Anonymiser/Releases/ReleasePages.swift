@@ -37,6 +37,7 @@ struct ReleasePages: Sendable {
     let store: Store
     let requests: GroupRequestStore
     let tables: GroupTableStore
+    let subscriptions: GroupSubscriptionStore
 
     /// - Throws: `not-found` for what is not released to this organisation, `invalid` for a bad cursor or limit.
     func page(_ asked: ReadGroupRelease) async throws -> ReadGroupRelease.Reply {
@@ -47,11 +48,9 @@ struct ReleasePages: Sendable {
             throw Failure(.invalid, "after: the `next` of the page before")
         }
         return try await store.read { [self] db in
-            guard let judged = try requests.find(db, asked.request), judged.organisation == asked.organisation,
-                case .released(_, let source) = judged.outcome
-            else { throw Failure(.notFound, "there is no such release") }
+            let digests = try requests.tables(db, for: asked, subscriptions)
             return try page(limit: asked.limit, from: start) { place in
-                guard let digest = try requests.table(db, of: source, at: place) else { return nil }
+                guard let digest = try digests(place) else { return nil }
                 guard let table = try tables.table(db, digest), let view = try tables.view(db, digest, of: asked.organisation) else {
                     throw DamagedRelease(table: "group_tables")
                 }

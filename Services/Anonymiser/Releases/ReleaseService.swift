@@ -44,7 +44,7 @@ actor ReleaseService {
 
     /// Goes on to its end even if nobody waits for it any more: what was begun is answered when it is asked for again.
     /// - Throws: `unavailable` where too many wait.
-    private func inTurn<Value: Sendable>(
+    func inTurn<Value: Sendable>(
         _ work: @escaping @Sendable (isolated ReleaseService) async throws -> Value
     ) async throws -> Value {
         guard waiting < Self.mostWaiting else { throw Failure(.unavailable, "too many group requests wait to be judged") }
@@ -75,6 +75,10 @@ actor ReleaseService {
         var day: Int? = Int.min
         while let after = day {
             day = try await inTurn { service in try await service.repository.eraseInCounters(row: row, after: after) }
+        }
+        var chunk: Int64? = 0
+        while let after = chunk {
+            chunk = try await inTurn { service in try await service.repository.eraseInSubscriptions(row: row, after: after) }
         }
     }
 
@@ -133,6 +137,10 @@ actor ReleaseService {
         }
         let one = Case(
             asked: asked, request: request, canonical: Digest.sha256(request.canonicalBytes), at: at, day: Self.day(at))
+        if request.isSubscription, schedule(one, source, from: 0).window == nil {
+            // No whole bucket of the grid is left in the period.
+            return .init(faults: [GroupFormFault(GroupRequestFault("/granularity", .notOffered))])
+        }
         let judgement: Judgement
         if let same = try await repeated(one) { judgement = same } else { judgement = try await decide(one, source) }
         try await repository.keep(judgement)
@@ -151,6 +159,7 @@ actor ReleaseService {
         metrics.took(duration)
         switch judgement.judged.outcome {
         case .refused(let refusal): metrics.refused(refusal)
+        case .subscribed: metrics.subscribed()
         case .released(_, let source) where source != judgement.judged.request: metrics.repeated()
         case .released(let release, _):
             metrics.released(release.product, newTables: judgement.made.new.count)
@@ -171,6 +180,7 @@ actor ReleaseService {
         var quota = CohortQuota(policy, rows)
         if let refusal = quota.refusal(request.filters.canonicalBytes, today: one.day) { return refuse(one, refusal) }
         guard rows.count < policy.mostCohortRows else { return refuse(one, .budgetExhausted) }
+        if request.isSubscription { return try await open(one, source, rows) }
 
         let everybody = GroupPeople(source, request.filters, request.types, spent: try await spentDays(one))
         let members = try everybody.guarded(request.window)
@@ -183,10 +193,7 @@ actor ReleaseService {
         let individuals = contributors.dropFirst().reduce(contributors[0]) { $0.intersection($1) }.count
         let inhabitants = places.inhabitants(of: request.filters.residence)
         guard policy.allowsPresence(of: individuals, in: inhabitants) else { return refuse(one, .tooFewIndividuals, members) }
-        let comparison = CohortComparison(
-            candidate: request.filters, members: members, window: request.window, today: one.day, policy: policy, guarding: guarding,
-            places: places, source: source)
-        if let refusal = try await compare(comparison, rows) { return refuse(one, refusal, members) }
+        if let refusal = try await compare(one, members, source, rows) { return refuse(one, refusal, members) }
 
         let planner = TablePlanner(request: request, people: everybody, policy: policy, tree: tree)
         guard let plan = try await plan(planner, organisation, individuals: individuals) else {
@@ -205,7 +212,12 @@ actor ReleaseService {
         return try await known.kept.count == digests.count ? [:] : repository.spentDays(one.request.window)
     }
 
-    private func compare(_ comparison: CohortComparison, _ rows: [KeptCohort]) async throws -> RefusalReason? {
+    private func compare(
+        _ one: Case, _ members: Bitmap, _ source: any CohortSource, _ rows: [KeptCohort]
+    ) async throws -> RefusalReason? {
+        let comparison = CohortComparison(
+            candidate: one.request.filters, members: members, window: one.request.window, today: one.day, policy: policy,
+            guarding: guarding, places: places, source: source)
         let compared = try comparison.compared(rows)
         guard !compared.isEmpty else { return nil }
         let changed = comparison.changed(compared)
@@ -220,6 +232,30 @@ actor ReleaseService {
             if let refusal = comparison.refusal(row, filters, people, changed: changed) { return refusal }
         }
         return nil
+    }
+
+    // MARK: Subscribing
+
+    /// - Parameter earliest: quarter hours since 1970; what is over or closed is history, whatever it is.
+    private func schedule(_ one: Case, _ source: any CohortSource, from earliest: Int) -> WindowSchedule {
+        let now = Int((one.at.milliseconds + 899_999) / 900_000)
+        return WindowSchedule(
+            one.request.granularity, period: one.request.window, begin: max(now, earliest, source.closedUntil ?? 0), policy)
+    }
+
+    /// Nobody has data of the period yet: the group is compared with earlier ones now, and counted in each window when that closes.
+    private func open(_ one: Case, _ source: any CohortSource, _ rows: [KeptCohort]) async throws -> Judgement {
+        let (request, organisation) = (one.request, one.asked.organisation)
+        let members = source.columns.cohort(request.filters)
+        let earlier = try await repository.lastSubscription(of: organisation, series: request.series)
+        // Windows that are joined could overlap with those of the other one.
+        if let earlier, earlier.isRunning { return refuse(one, .tooSimilar, members) }
+        if let refusal = try await compare(one, members, source, rows) { return refuse(one, refusal, members) }
+        let schedule = self.schedule(one, source, from: earlier?.next ?? 0)
+        guard let first = schedule.window else { return refuse(one, .tooSimilar, members) }
+        return Judgement(
+            judged: one.judged(.subscribed(GroupSubscription(request, from: first))), cohort: one.cohort(members, isAdmitted: true),
+            opened: NewSubscription(series: request.series, form: one.asked.form, schedule: schedule))
     }
 
     // MARK: Making

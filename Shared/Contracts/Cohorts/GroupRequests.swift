@@ -33,6 +33,8 @@ package struct GroupRequestForm: Hashable, Codable, Sendable {
     package var attributes: [String]?
     /// The wanted size, a floor (ANO-05).
     package var minIndividuals: Int?
+    /// Whether windows are delivered as they close (ANO-13), to the end of a period that reaches into the future; nil for no.
+    package var subscribe: Bool?
 
     package init(types: [String], from: Timestamp, to: Timestamp, granularity: String) {
         (self.types, self.from, self.to, self.granularity) = (types, from, to, granularity)
@@ -55,15 +57,20 @@ package struct ReleaseGroup: BusRequest {
         (self.request, self.organisation, self.form) = (request, organisation, form)
     }
 
-    /// Exactly one of the three.
+    /// Exactly one of the four.
     package struct Reply: Hashable, Codable, Sendable {
         package var release: GroupRelease?
         package var refusal: GroupRefusal?
         /// What is wrong with the form, at least one fault; nothing was judged.
         package var faults: [GroupFormFault]?
+        /// Where the form says `subscribe`: it is open, and nothing is released yet.
+        package var subscription: GroupSubscription?
 
-        package init(release: GroupRelease? = nil, refusal: GroupRefusal? = nil, faults: [GroupFormFault]? = nil) {
-            (self.release, self.refusal, self.faults) = (release, refusal, faults)
+        package init(
+            release: GroupRelease? = nil, refusal: GroupRefusal? = nil, faults: [GroupFormFault]? = nil,
+            subscription: GroupSubscription? = nil
+        ) {
+            (self.release, self.refusal, self.faults, self.subscription) = (release, refusal, faults, subscription)
         }
     }
 }
@@ -132,9 +139,11 @@ package struct ReadGroupRelease: BusRequest {
     package var after: String?
     /// 1 to `mostEntries`.
     package var limit: Int
+    /// Of a subscription alone: the `sequence` of a released window.
+    package var window: Int?
 
-    package init(request: GroupRequestID, organisation: OrganisationID, after: String?, limit: Int) {
-        (self.request, self.organisation, self.after, self.limit) = (request, organisation, after, limit)
+    package init(request: GroupRequestID, organisation: OrganisationID, after: String?, limit: Int, window: Int? = nil) {
+        (self.request, self.organisation, self.after, self.limit, self.window) = (request, organisation, after, limit, window)
     }
 
     package struct Reply: Hashable, Codable, Sendable {

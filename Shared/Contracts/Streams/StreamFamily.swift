@@ -108,6 +108,11 @@ extension StreamFamily {
         name: "consent.cohort", owner: .consent, streams: ["consent.cohort"], keepsState: true, heartbeat: .milliseconds(250),
         consumers: [.anonymiser], tcpPort: 5736)
 
+    /// `GroupWindowClosed` facts: which windows of subscriptions to groups were released, and which were withheld; never entries.
+    package static let groupWindows = StreamFamily(
+        name: "anonymiser.windows", owner: .anonymiser, streams: ["anonymiser.windows"], keepsState: false,
+        heartbeat: .milliseconds(250), consumers: [.thirdPartyGateway], tcpPort: 5781)
+
     /// `RequestState` facts: what became of third parties' requests.
     package static let requests = StreamFamily(
         name: "consent.requests", owner: .consent, streams: ["consent.requests"], keepsState: true, heartbeat: .milliseconds(250),
@@ -121,7 +126,7 @@ extension StreamFamily {
     /// All but those of integrators, which come and go while the dispatcher runs.
     package static let all: [StreamFamily] = [
         .samples, .devices, .accesses, .arrivals, .cohortHours, .accounts, .people, .grants, .requests, .emergencyCards, .cohortProfiles,
-        .emergencies, .subscriptions, .pairOfFirst, .pairOfSecond, .deliveries,
+        .emergencies, .subscriptions, .pairOfFirst, .pairOfSecond, .deliveries, .groupWindows,
     ]
 
     /// The partition that holds all facts about this person. Everybody of one shard is in the same.

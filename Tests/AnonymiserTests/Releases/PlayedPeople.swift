@@ -16,6 +16,8 @@ struct PlayedPeople: CohortSource {
     /// Whose profile changed, since ever.
     var changes: Bitmap
     var cells: [CellVisit] = []
+    /// By the beginning of an hour in quarter hours since 1970, who of them has a value in it; everybody in other ones.
+    var inHour: [Int: Bitmap] = [:]
     /// By day, who was in any square that is asked for; everybody on other days.
     var present: [Int: Bitmap] = [:]
 
@@ -50,7 +52,9 @@ struct PlayedPeople: CohortSource {
     func values(_ type: GroupDataType, _ bucket: TimeSpan, _ granularity: Granularity) -> ValueColumn {
         let scales = type.scales(granularity)
         var values = ValueColumn(scales: scales, size: columns.bitmapSize)
-        hasData(type, day: 0).forEach { row in
+        var present = hasData(type, day: 0)
+        if let some = inHour[bucket.start] { present.formIntersection(some.resized(to: present.size)) }
+        present.forEach { row in
             var chance = SeededGenerator(seed: UInt64(row) << 32 | UInt64(bucket.start))
             values.set(scales.map { $0.codes / 4 + Int(chance.next() % UInt64($0.codes / 2)) }, at: row)
         }

@@ -5,17 +5,25 @@ import Foundation
 import GRDB
 import Logging
 import Sealing
+import ServiceKit
 import Storage
+import Synchronization
 import TestKit
 
 @testable import Anonymiser
 
 struct ReleaseStage {
-    static let migrations = [Migration(1, "releases") { db in try ReleaseStores.create(in: db) }]
+    static let migrations = [
+        Migration(1, "releases") { db in
+            try ReleaseStores.create(in: db)
+            try GroupSubscriptionStore.create(in: db)
+        }
+    ]
     /// Tables whose rows say that something was released or charged.
     static let tables = [
         "group_requests", "group_release_tables", "group_tables", "group_table_keys", "group_recoding_steps", "group_cohorts",
-        "group_cohort_chunks", "group_organisation_days", "group_days", "group_day_chunks",
+        "group_cohort_chunks", "group_organisation_days", "group_days", "group_day_chunks", "group_subscriptions", "group_windows",
+        "group_window_tables", "group_charged_days", "group_charged_chunks",
     ]
 
     let folder: URL
@@ -27,10 +35,13 @@ struct ReleaseStage {
     let repository: ReleaseRepository
     let service: ReleaseService
     let pages: ReleasePages
+    let windows: WindowClosing
+    /// What was said of windows.
+    let said: SaidWindows
 
     init(
         _ folder: URL, _ population: PlayedPopulation, _ policy: AnonymityPolicy = AnonymityPolicy(), key: SymmetricKey = .random(),
-        clock: TestClock = TestClock()
+        clock: TestClock = TestClock(), said: SaidWindows = SaidWindows()
     ) throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         (self.folder, self.population, self.policy, self.key, self.clock) = (folder, population, policy, key, clock)
@@ -41,13 +52,19 @@ struct ReleaseStage {
             repository, policy, places: Samples.places,
             tree: CellTree(municipality: { _ in "town" }, province: { _ in "province" }), key: key, logger: logger,
             people: { population.current }, clock: { clock.now })
-        pages = ReleasePages(store: store, requests: repository.requests, tables: repository.tables)
+        pages = ReleasePages(
+            store: store, requests: repository.requests, tables: repository.tables, subscriptions: repository.subscriptions)
+        windows = WindowClosing(
+            service, repository, policy, places: Samples.places,
+            tree: CellTree(municipality: { _ in "town" }, province: { _ in "province" }), people: { population.current },
+            say: { db, window, _ in db.afterCommit { said.add(window) } }, signal: WakeUpSignal(), logger: logger, clock: { clock.now })
+        self.said = said
     }
 
     /// The same file under the same key in another process.
     func reopened() async throws -> ReleaseStage {
         await store.close()
-        return try ReleaseStage(folder, population, policy, key: key, clock: clock)
+        return try ReleaseStage(folder, population, policy, key: key, clock: clock, said: said)
     }
 
     static func form(_ ages: ClosedRange<Int>, _ change: (inout GroupRequestForm) -> Void = { _ in }) -> GroupRequestForm {
@@ -66,12 +83,12 @@ struct ReleaseStage {
     }
 
     func entries(
-        _ request: GroupRequestID, _ organisation: OrganisationID, limit: Int = ReadGroupRelease.mostEntries
+        _ request: GroupRequestID, _ organisation: OrganisationID, window: Int? = nil, limit: Int = ReadGroupRelease.mostEntries
     ) async throws -> [GroupEntry] {
         var (entries, after): ([GroupEntry], String?) = ([], nil)
         repeat {
             let page = try await pages.page(
-                ReadGroupRelease(request: request, organisation: organisation, after: after, limit: limit))
+                ReadGroupRelease(request: request, organisation: organisation, after: after, limit: limit, window: window))
             entries += page.entries
             after = page.next
         } while after != nil
@@ -92,6 +109,17 @@ struct ReleaseStage {
             for table in Self.tables { counts[table] = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") }
             return counts
         }
+    }
+}
+
+/// In the order of commits.
+final class SaidWindows: Sendable {
+    private let kept = Mutex<[GroupWindowClosed]>([])
+
+    var all: [GroupWindowClosed] { kept.withLock { $0 } }
+
+    func add(_ window: GroupWindowClosed) {
+        kept.withLock { $0.append(window) }
     }
 }
 

@@ -59,6 +59,12 @@ struct WindowSchedule: Hashable, Sendable {
         return bucket
     }
 
+    /// What is released where the next window has enough people: it, joined with what waits unless both are too long together.
+    var candidate: TimeSpan? {
+        guard let window, let held, window.end - held.start <= policy.holdDays * TimeSpan.perDay else { return window }
+        return TimeSpan(held.start, window.end)
+    }
+
     /// When the next window may be closed, in minutes since 1970: its end and the watermark. Late data are dropped.
     var closesAtMinute: Int? {
         window.map { $0.end * 15 + policy.watermarkMinutes }

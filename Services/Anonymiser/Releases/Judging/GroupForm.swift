@@ -10,6 +10,7 @@ extension TypedGroupRequest {
         (sex, occupation, residence, birth) = (form.sex, form.occupation, form.residence, form.birth)
         (attributes, minIndividuals) = (form.attributes, form.minIndividuals)
         area = form.area.map { .cell($0) }
+        subscribe = form.subscribe ?? false
         if let product = form.product { self.product = product }
     }
 }
@@ -28,6 +29,11 @@ extension GroupRequestForm {
         // Areas of other shapes than squares are in no catalogue yet.
         let catalogue = RequestCatalogue(places: places, areas: [])
         let request = try TypedGroupRequest(self).read(catalogue, policy, closedUntil: closedUntil ?? 0)
+        if request.isSubscription {
+            // Who will be in a square is not known when the group is compared with earlier ones, and no hour comes in quarters.
+            guard request.filters.area == nil else { throw GroupRequestFaults(faults: [GroupRequestFault("/filters/area", .notOffered)]) }
+            guard request.granularity >= .hour else { throw GroupRequestFaults(faults: [GroupRequestFault("/granularity", .notOffered)]) }
+        }
         guard request.product != .statistics || request.window.days.count <= Self.longestStatistics else {
             throw GroupRequestFaults(faults: [GroupRequestFault("/to", .tooLong(days: Self.longestStatistics))])
         }

@@ -18,12 +18,17 @@ struct GroupPeople {
     let cohort: Bitmap
     private let area: AreaPresence?
 
-    init(_ source: any CohortSource, _ filters: GroupFilters, _ types: [GroupDataType], spent: [Int: Bitmap]) {
+    /// - Parameter others: who does not count, whatever the filters say.
+    init(
+        _ source: any CohortSource, _ filters: GroupFilters, _ types: [GroupDataType], spent: [Int: Bitmap],
+        leavingOut others: Bitmap? = nil
+    ) {
+        func left(_ people: Bitmap) -> Bitmap { others.map { people.subtracting($0.resized(to: people.size)) } ?? people }
         let columns = source.columns
         (self.source, self.filters, self.types) = (source, filters, types)
         self.spent = spent.mapValues { $0.resized(to: columns.bitmapSize) }
-        cohorts = types.map { columns.cohort(filters, for: $0) }
-        cohort = columns.cohort(filters)
+        cohorts = types.map { left(columns.cohort(filters, for: $0)) }
+        cohort = left(columns.cohort(filters))
         if case .cell(let cell) = filters.area { area = AreaPresence(source, cell) } else { area = nil }
     }
 
@@ -82,9 +87,20 @@ struct GroupPeople {
 
     /// The values of one table and S(t, b): who has one.
     func values(_ type: Int, _ bucket: TimeSpan, _ granularity: Granularity) throws -> PlannedTable {
-        guard granularity <= .day else { return try meansOfDays(type, bucket) }
+        guard granularity <= .day else {
+            return try means(type, of: bucket.days.map { TimeSpan($0 * TimeSpan.perDay, ($0 + 1) * TimeSpan.perDay) }, .day)
+        }
         let values = try source.values(types[type], bucket, granularity)
         return PlannedTable(values: values, members: try members(values, type, day: bucket.days.lowerBound))
+    }
+
+    /// Of one bucket of the grid, or of some that are joined because each by itself has too few people.
+    func values(_ type: Int, joining span: TimeSpan, of granularity: Granularity) throws -> PlannedTable {
+        guard granularity <= .day, let length = granularity.length, span.length > length else {
+            return try values(type, span, granularity)
+        }
+        let buckets = stride(from: span.start, to: span.end, by: length).map { TimeSpan($0, $0 + length) }
+        return try means(type, of: buckets, granularity)
     }
 
     private func members(_ values: ValueColumn, _ type: Int, day: Int) throws -> Bitmap {
@@ -92,27 +108,28 @@ struct GroupPeople {
         return values.hasData.resized(to: cohort.size).intersection(cohort)
     }
 
-    /// The mean of the daily codes. Days on which somebody was not in the area, or that are spent, count for nothing in it.
-    private func meansOfDays(_ type: Int, _ bucket: TimeSpan) throws -> PlannedTable {
+    /// The mean of the codes of buckets of a day or less. Days on which somebody was not in the area, or that are spent, count for
+    /// nothing in it.
+    private func means(_ type: Int, of buckets: [TimeSpan], _ granularity: Granularity) throws -> PlannedTable {
         let size = source.columns.bitmapSize
-        let scales = types[type].scales(.day)
+        let scales = types[type].scales(granularity)
         var sums = scales.map { _ in [UInt32](repeating: 0, count: size) }
-        var days = [UInt32](repeating: 0, count: size)
+        var counts = [UInt32](repeating: 0, count: size)
         var everybody = Bitmap(size: size)
-        for day in bucket.days {
+        for bucket in buckets {
+            let day = bucket.days.lowerBound
             guard try !members(type, day: day).isEmpty else { continue }
-            let span = TimeSpan(day * TimeSpan.perDay, (day + 1) * TimeSpan.perDay)
-            let values = try source.values(types[type], span, .day)
+            let values = try source.values(types[type], bucket, granularity)
             let present = try members(values, type, day: day)
             present.forEach { row in
-                days[row] += 1
+                counts[row] += 1
                 for component in scales.indices { sums[component][row] += UInt32(values.columns[component][row]) - 1 }
             }
             everybody.formUnion(present)
         }
         var means = ValueColumn(scales: scales, size: size)
         everybody.forEach { row in
-            means.set(scales.indices.map { Int(sums[$0][row]).roundedQuotient(Int(days[row])) }, at: row)
+            means.set(scales.indices.map { Int(sums[$0][row]).roundedQuotient(Int(counts[row])) }, at: row)
         }
         return PlannedTable(values: means, members: everybody)
     }

@@ -146,6 +146,12 @@ struct CohortStore: Sendable {
         try write(db, note.members, of: cohort.number)
     }
 
+    /// It counts as asked about today, with the people that it has.
+    func touch(_ db: Database, _ cohort: KeptCohort, today: Int) throws {
+        try db.cachedStatement(sql: "UPDATE group_cohorts SET last_day = max(last_day, ?) WHERE number = ?")
+            .execute(arguments: [today, cohort.number])
+    }
+
     private func write(_ db: Database, _ members: Bitmap, of cohort: Int64) throws {
         let statement = try db.cachedStatement(sql: "INSERT INTO group_cohort_chunks (cohort, chunk, sealed) VALUES (?, ?, ?)")
         for (place, chunk) in members.chunks.enumerated() where chunk != .absent {

@@ -19,12 +19,15 @@ struct JudgedRequest: Sendable {
         case refused(GroupRefusal)
         /// `source` is the request whose tables these are: its own, or the same request of the same organisation before.
         case released(GroupRelease, source: GroupRequestID)
+        /// Its windows are released one by one as they close.
+        case subscribed(GroupSubscription)
     }
 
     var reply: ReleaseGroup.Reply {
         switch outcome {
         case .refused(let refusal): .init(refusal: refusal)
         case .released(let release, _): .init(release: release)
+        case .subscribed(let subscription): .init(subscription: subscription)
         }
     }
 }
@@ -61,7 +64,7 @@ struct GroupRequestStore: Sendable {
                 """)
     }
 
-    private static let columns = "request, organisation, canonical, at, refusal, source, sealed"
+    private static let columns = "request, organisation, canonical, at, refusal, source, sealed, is_subscription"
 
     /// Nil for one that was never judged.
     func find(_ db: Database, _ request: GroupRequestID) throws -> JudgedRequest? {
@@ -94,22 +97,31 @@ struct GroupRequestStore: Sendable {
                 throw DamagedRelease(table: "group_requests")
             }
             let plain = try Seal.open(sealed, key: key, context: Self.context(request))
-            outcome = .released(try JSONDecoder().decode(GroupRelease.self, from: Data(plain)), source: source)
+            outcome =
+                row[7]
+                ? .subscribed(try JSONDecoder().decode(GroupSubscription.self, from: Data(plain)))
+                : .released(try JSONDecoder().decode(GroupRelease.self, from: Data(plain)), source: source)
         }
         return JudgedRequest(request: request, organisation: organisation, canonical: Array(canonical), at: at, outcome: outcome)
     }
 
     func add(_ db: Database, _ judged: JudgedRequest) throws {
         var (refusal, source, sealed): (String?, GroupRequestID?, Data?) = (nil, nil, nil)
+        var isSubscription = false
         switch judged.outcome {
         case .refused(let reason): refusal = reason.rawValue
         case .released(let release, let origin):
             source = origin
             sealed = Data(try Seal.seal(JSONEncoder().encode(release), key: key, context: Self.context(judged.request)))
+        case .subscribed(let subscription):
+            (source, isSubscription) = (judged.request, true)
+            sealed = Data(try Seal.seal(JSONEncoder().encode(subscription), key: key, context: Self.context(judged.request)))
         }
-        try db.cachedStatement(sql: "INSERT INTO group_requests (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?)")
+        try db.cachedStatement(sql: "INSERT INTO group_requests (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
             .execute(
-                arguments: [judged.request, judged.organisation, Data(judged.canonical), judged.at, refusal, source, sealed])
+                arguments: [
+                    judged.request, judged.organisation, Data(judged.canonical), judged.at, refusal, source, sealed, isSubscription,
+                ])
     }
 
     private static func context(_ request: GroupRequestID) -> [UInt8] {
@@ -122,6 +134,20 @@ struct GroupRequestStore: Sendable {
     func add(_ db: Database, tables digests: [[UInt8]], of request: GroupRequestID) throws {
         let statement = try db.cachedStatement(sql: "INSERT INTO group_release_tables (request, place, digest) VALUES (?, ?, ?)")
         for (place, digest) in digests.enumerated() { try statement.execute(arguments: [request, place, Data(digest)]) }
+    }
+
+    /// What the organisation may read, by the tables' places: digests, nil beyond the last one.
+    /// - Throws: `not-found` for what is not released to it.
+    func tables(
+        _ db: Database, for asked: ReadGroupRelease, _ subscriptions: GroupSubscriptionStore
+    ) throws -> (_ place: Int) throws -> [UInt8]? {
+        if let judged = try find(db, asked.request), judged.organisation == asked.organisation {
+            if case .released(_, let source) = judged.outcome, asked.window == nil { return { try table(db, of: source, at: $0) } }
+            if case .subscribed = judged.outcome, let window = asked.window, try subscriptions.isReleased(db, asked.request, window) {
+                return { try subscriptions.table(db, of: asked.request, window: window, at: $0) }
+            }
+        }
+        throw Failure(.notFound, "there is no such release")
     }
 
     /// Nil beyond the last one.

@@ -41,7 +41,7 @@ enum ReleaseStores {
         TableNote(
             "group_day_chunks", holds: "in how many releases of statistics each person's day took part, by row numbers, sealed",
             kept: "for ever, since a day's budget is never refreshed", erasure: .emptied),
-    ]
+    ] + GroupSubscriptionStore.notes
 }
 
 /// What is written of one judgement.
@@ -53,14 +53,34 @@ struct Judgement: Sendable {
     /// What the step of new tables is kept under.
     var stepDigest: [UInt8]?
     var charge = ReleaseCharge()
+    var opened: NewSubscription?
+}
+
+/// What is written when a window closes, or when a subscription is ended.
+struct ClosedWindow: Sendable {
+    /// As it was read.
+    let subscription: KeptSubscription
+    /// As it is from now on.
+    let schedule: WindowSchedule
+    /// Of what is released with it; nothing where nothing is.
+    var made = MadeTables()
+    var stepDigest: [UInt8]?
+    var charge = WindowCharge()
+    /// In order; at most one of them is a release.
+    let pushes: [WindowPush]
+    let isOver: Bool
 }
 
 struct ReleaseRepository: Sendable {
+    /// Says that a window was closed, in the transaction that makes it true.
+    typealias Say = @Sendable (Database, GroupWindowClosed, Timestamp) throws -> Void
+
     let store: Store
     let requests: GroupRequestStore
     let tables: GroupTableStore
     let cohorts: CohortStore
     let budgets: BudgetStore
+    let subscriptions: GroupSubscriptionStore
     private let policy: AnonymityPolicy
 
     init(_ store: Store, sealedUnder key: SymmetricKey, _ policy: AnonymityPolicy) {
@@ -69,6 +89,7 @@ struct ReleaseRepository: Sendable {
         tables = GroupTableStore(key: key.derived(for: "group-tables"))
         cohorts = CohortStore(key: key.derived(for: "group-cohorts"))
         budgets = BudgetStore(key: key.derived(for: "group-budgets"))
+        subscriptions = GroupSubscriptionStore(key: key.derived(for: "group-subscriptions"), policy: policy)
     }
 
     // MARK: Reading
@@ -121,6 +142,62 @@ struct ReleaseRepository: Sendable {
         try await store.read { [tables] db in try tables.step(db, digest) }
     }
 
+    // MARK: Subscriptions
+
+    func subscription(_ request: GroupRequestID) async throws -> KeptSubscription? {
+        try await store.read { [subscriptions] db in try subscriptions.find(db, request) }
+    }
+
+    /// As `GroupSubscriptionStore.due`.
+    func dueSubscriptions(closedUntil closed: Int, limit: Int) async throws -> [GroupRequestID] {
+        try await store.read { [subscriptions] db in try subscriptions.due(db, closedUntil: closed, limit: limit) }
+    }
+
+    /// As `GroupSubscriptionStore.last`.
+    func lastSubscription(of organisation: OrganisationID, series: [UInt8]) async throws -> (next: Int, isRunning: Bool)? {
+        try await store.read { [subscriptions] db in try subscriptions.last(db, of: organisation, series: series) }
+    }
+
+    /// By day, what a subscription has charged; nobody and nothing for a day that it has not.
+    func charges(
+        of request: GroupRequestID, _ days: Range<Int>, size: Int
+    ) async throws -> (extras: [Int: Int], charged: [Int: Bitmap]) {
+        try await store.read { [subscriptions] db in
+            let extras = try subscriptions.extras(db, of: request, days)
+            var charged: [Int: Bitmap] = [:]
+            for day in days { charged[day] = try subscriptions.charged(db, of: request, day: day, size: size) }
+            return (extras, charged)
+        }
+    }
+
+    /// Tables, charges, how far the subscription is and what is said of it: everything or nothing.
+    func keep(_ window: ClosedWindow, at now: Timestamp, say: @escaping Say) async throws {
+        try await store.write { [self] db in
+            let (request, organisation) = (window.subscription.request, window.subscription.organisation)
+            try subscriptions.advance(db, window.subscription, to: window.schedule, isOver: window.isOver)
+            try budgets.charge(db, window.charge.release, to: organisation)
+            try subscriptions.keep(db, window.charge, of: request)
+            for table in window.made.new { try tables.add(db, table) }
+            if let step = window.made.step, let digest = window.stepDigest { try tables.keep(db, step: step, digest) }
+            for push in window.pushes {
+                let digests = push.content == .release ? window.made.digests : []
+                try subscriptions.add(db, push, of: request, tables: digests)
+                for digest in digests { try tables.show(db, digest, to: organisation) }
+                try say(db, GroupWindowClosed(push, of: request), now)
+            }
+            let first = window.isOver ? Int.max : window.schedule.held?.start ?? window.schedule.next
+            try subscriptions.forgetCharges(db, of: request, before: first.flooredQuotient(TimeSpan.perDay))
+        }
+    }
+
+    /// The group goes on counting while its windows come.
+    /// - Parameter today: days since 1970.
+    func touchCohort(_ filters: [UInt8], of organisation: OrganisationID, today: Int) async throws {
+        let rows = try await cohorts(of: organisation, today: today)
+        guard let row = rows.first(where: { $0.filters == filters }), row.lastDay < today else { return }
+        try await store.write { [cohorts] db in try cohorts.touch(db, row, today: today) }
+    }
+
     // MARK: Writing
 
     /// Everything or nothing. Once it returns, the release is charged and kept; before, nothing has happened.
@@ -134,6 +211,7 @@ struct ReleaseRepository: Sendable {
             if let step = judgement.made.step, let digest = judgement.stepDigest { try tables.keep(db, step: step, digest) }
             try requests.add(db, tables: judgement.made.digests, of: judged.request)
             for digest in judgement.made.digests { try tables.show(db, digest, to: judged.organisation) }
+            if let opened = judgement.opened { try subscriptions.add(db, opened, judged.request, of: judged.organisation) }
         }
     }
 
@@ -158,6 +236,11 @@ struct ReleaseRepository: Sendable {
     /// - Returns: the last day that was looked at; nil where no more are left.
     func eraseInCounters(row: Int, after day: Int) async throws -> Int? {
         try await store.write { [budgets] db in try budgets.erase(db, row: row, after: day) }
+    }
+
+    /// - Returns: the last chunk that was looked at; nil where no more are left.
+    func eraseInSubscriptions(row: Int, after number: Int64) async throws -> Int64? {
+        try await store.write { [subscriptions] db in try subscriptions.erase(db, row: row, after: number) }
     }
 
     /// - Returns: how many rows; to be called again until it is none.
