@@ -265,6 +265,13 @@ enum Examples {
         ]
     }
 
+    static func webhookWindow(_ status: String) -> JSONValue {
+        [
+            "groupRequest": "grp_01h2xcejqtf2nbrexx3vqjhp41", "window": 7, "status": .string(status), "from": "2026-01-10T07:00:00.000Z",
+            "to": "2026-01-10T08:00:00.000Z",
+        ]
+    }
+
     static let webhookKeys: JSONValue = [
         "keys": [
             [

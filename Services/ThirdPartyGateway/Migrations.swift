@@ -53,6 +53,7 @@ enum GatewaySchema {
             try InvoiceStore.addSeries(to: db)
         },
         Migration(14, "requests for the data of groups") { db in try GroupRequestStore.create(in: db) },
+        Migration(15, "subscriptions to groups") { db in try GroupWindowStore.create(in: db) },
     ]
 }
 

@@ -35,6 +35,12 @@ extension GatewaySchema {
             "group_requests", holds: "what was asked of groups and what was answered; sealed, and nothing of people",
             kept: "until the organisation is closed; 30 days where nothing came of it", erasure: .impersonal),
         TableNote(
+            "group_windows", holds: "which windows of subscriptions to groups were released or withheld, and when; no entries",
+            kept: "until the organisation is closed", erasure: .impersonal),
+        TableNote(
+            "group_endings", holds: "subscriptions to groups of whose end the anonymiser is yet to be told", kept: "until it is",
+            erasure: .impersonal),
+        TableNote(
             "data_files",
             holds: "file jobs: what was ordered; names, lengths and hashes of the parts, which lie sealed beside the store",
             kept: "files `org.file_hours`, the job for ever", erasure: .deleted),

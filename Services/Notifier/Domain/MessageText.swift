@@ -148,7 +148,7 @@ extension MessageTemplate {
             .organisationLeft,
             .paymentReceived, .paymentFailed, .paymentNotFeasible, .paymentRefunded, .paymentDisputed, .paymentChargedBack,
             .requestAccepted, .requestDeclined, .requestUnanswered, .accessNarrowed, .accessWithdrawn, .accessEnded,
-            .endpointPaused, .endpointGone:
+            .endpointPaused, .endpointGone, .groupWindowWithheld:
             false
         }
     }
@@ -172,7 +172,7 @@ extension MessageTemplate {
             .organisationLeft,
             .paymentReceived, .paymentFailed, .paymentNotFeasible, .paymentRefunded, .paymentDisputed, .paymentChargedBack,
             .requestAccepted, .requestDeclined, .requestUnanswered, .accessNarrowed, .accessWithdrawn, .accessEnded,
-            .endpointPaused, .endpointGone:
+            .endpointPaused, .endpointGone, .groupWindowWithheld:
             false
         }
     }

@@ -63,8 +63,8 @@ extension FieldFault {
     static let notShared = FieldFault(
         "not-shared", english: "must be one of the request's `sharedTypes`", italian: "deve essere uno dei `sharedTypes` della richiesta")
     static let outsidePeriod = FieldFault(
-        "outside-period", english: "must lie within the request's period, or, of a group, in a period that is over",
-        italian: "deve essere nel periodo della richiesta o, per un gruppo, in un periodo già concluso")
+        "outside-period", english: "must lie within the request's period, or, of a group, between 1970 and 2200",
+        italian: "deve essere nel periodo della richiesta o, per un gruppo, tra il 1970 e il 2200")
     static let outsidePeriodOrReversed = FieldFault(
         "outside-period-or-reversed", english: "must lie within the request's period, and after `from`",
         italian: "deve essere nel periodo della richiesta, e dopo `from`")

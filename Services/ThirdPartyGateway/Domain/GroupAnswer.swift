@@ -6,7 +6,7 @@ import Contracts
 enum GroupRequestStatus: String, Codable, CaseIterable, Hashable, Sendable {
     /// Kept, and not judged yet.
     case sending
-    /// Its data are released.
+    /// Its data are released, or a subscription to them is open.
     case accepted
     /// The group cannot be anonymised.
     case refused

@@ -37,7 +37,7 @@ struct TypedGroupForm: Codable, Hashable, Sendable {
     var minIndividuals: Int?
 
     /// As the anonymiser is asked, however often: the same for the same form.
-    /// - Parameter now: a period that ends later would be a subscription, which is not offered.
+    /// - Parameter now: when it was sent; a period that ends later is a subscription (ANO-13).
     /// - Throws: every fault that can be told without the catalogue, with its field.
     func read(at now: Timestamp) throws(FormFaults) -> GroupRequestForm {
         var faults: [Problem.FieldError] = []
@@ -55,13 +55,13 @@ struct TypedGroupForm: Codable, Hashable, Sendable {
         if begin == nil { fault("/from", .notATime) }
         if end == nil { fault("/to", .notATime) }
         if let begin, let end, end <= begin { fault("/to", .notAfter("from")) }
-        if let end, end > now { fault("/to", .outsidePeriod) }
         guard faults.isEmpty, let first = begin, let last = end else { throw FormFaults(faults) }
         var form = GroupRequestForm(types: types, from: first, to: last, granularity: granularity)
         (form.age, form.weight, form.height) = (filters.age, filters.weight, filters.height)
         (form.sex, form.occupation) = (filters.sex, filters.occupation)
         (form.residence, form.birth, form.area) = (filters.residence, filters.birth, cell)
         (form.product, form.attributes, form.minIndividuals) = (product, attributes, minIndividuals)
+        form.subscribe = last > now ? true : nil
         return form
     }
 }

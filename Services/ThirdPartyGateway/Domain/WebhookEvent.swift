@@ -6,5 +6,7 @@ enum WebhookEvent: String, CaseIterable, Codable, Sendable {
     case heartbeat = "subscription.heartbeat"
     case revoked = "grant.revoked"
     case ended = "subscription.ended"
+    case windowReleased = "group-window.released"
+    case windowWithheld = "group-window.withheld"
     case verification = "endpoint.verification"
 }

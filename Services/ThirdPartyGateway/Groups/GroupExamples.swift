@@ -13,6 +13,21 @@ extension Examples {
         "askedBy": "cli_01h2xcejqtf2nbrexx3vqjhp41", "createdAt": "2026-02-01T08:00:00.000Z", "answeredAt": "2026-02-01T08:00:01.000Z",
     ]
 
+    static let groupSubscription: JSONValue = [
+        "id": "grp_01h2xcejqtf2nbrexx3vqjhp41", "status": "accepted", "delivery": "ready", "form": TypedGroupForm.example,
+        "subscription": [
+            "state": "running", "product": "records", "types": ["heart-rate"], "from": "2026-02-01T09:00:00.000Z",
+            "to": "2026-03-01T00:00:00.000Z", "granularity": "hour", "attributes": ["age", "sex"],
+        ],
+        "price": ["minor": 6100, "currency": "EUR", "decimal": "61.00"], "payment": "pay_01h2xcejqtf2nbrexx3vqjhp41",
+        "askedBy": "cli_01h2xcejqtf2nbrexx3vqjhp41", "createdAt": "2026-02-01T08:00:00.000Z", "answeredAt": "2026-02-01T08:00:01.000Z",
+    ]
+
+    static let groupWindow: JSONValue = [
+        "window": 1, "status": "released", "from": "2026-02-01T09:00:00.000Z", "to": "2026-02-01T10:00:00.000Z",
+        "toldAt": "2026-02-01T10:10:31.000Z",
+    ]
+
     static let groupEntries: JSONValue = [
         "items": [
             [

@@ -23,6 +23,44 @@ struct GroupReleaseItem: Codable, Sendable {
     }
 }
 
+/// What was opened.
+struct GroupSubscriptionItem: Codable, Sendable {
+    enum State: String, Codable, CaseIterable, Sendable {
+        /// Windows come as they close.
+        case running
+        /// By its organisation, or since its period is over; the last windows may come some minutes later.
+        case ended
+    }
+
+    var state: State
+    var product: String
+    var types: [String]
+    var from: String
+    var to: String
+    var granularity: String
+    var attributes: [String]
+
+    init(_ opened: GroupSubscription, _ shown: ShownGroupRequest) {
+        state = shown.isOver || shown.stored.endedAt != nil ? .ended : .running
+        (product, types, granularity, attributes) = (opened.product, opened.types, opened.granularity, opened.attributes)
+        (from, to) = (opened.from.rfc3339, opened.to.rfc3339)
+    }
+}
+
+/// One window of a subscription.
+struct GroupWindowItem: Codable, Sendable {
+    var window: Int
+    var status: GroupWindowStatus
+    var from: String
+    var to: String
+    var toldAt: String
+
+    init(_ window: GroupWindow) {
+        (self.window, status, toldAt) = (window.sequence, window.status, window.toldAt.rfc3339)
+        (from, to) = (window.from.rfc3339, window.to.rfc3339)
+    }
+}
+
 /// One group request as its organisation sees it.
 struct GroupRequestItem: Codable, Sendable {
     var id: GroupRequestID
@@ -31,6 +69,7 @@ struct GroupRequestItem: Codable, Sendable {
     /// As it was typed, so that it can be changed and sent again.
     var form: TypedGroupForm
     var release: GroupReleaseItem?
+    var subscription: GroupSubscriptionItem?
     var reason: GroupRefusal?
     var errors: [Problem.FieldError]?
     var price: AmountItem?
@@ -44,6 +83,7 @@ struct GroupRequestItem: Codable, Sendable {
         (id, status, form, askedBy) = (stored.id, stored.status, shown.draft.form, shown.draft.askedBy)
         delivery = DataAvailability(shown)
         release = shown.outcome?.release.map(GroupReleaseItem.init)
+        subscription = shown.outcome?.subscription.map { GroupSubscriptionItem($0, shown) }
         reason = shown.outcome?.refusal
         errors = shown.faults.flatMap { Problem.invalidBody($0).said(in: language).errors }
         price = shown.bill.map { AmountItem($0.amount) }
@@ -170,7 +210,7 @@ extension TypedGroupForm: Documented {
             .required("filters", filters, "At least one that chooses people; `area` chooses none."),
             .required("types", .array(of: .string(length: 1...64), count: 0...64), "Of the catalogue, each once."),
             .required("from", .time, "Whole days of UTC are released: that day's beginning."),
-            .required("to", .time, "Not included. Not after now: groups of a period that goes on are not offered yet."),
+            .required("to", .time, "Not included. After now: a subscription, whose windows of `granularity` are judged as they close."),
             .required("granularity", .string(length: 1...16), "Of the catalogue; what is released may be coarser."),
             .optional("product", .string(length: 1...16).nullable(), "`records` unless told, or `statistics`."),
             .optional("attributes", list(16), "By which people are classed; the product's own unless told."),
@@ -196,6 +236,27 @@ extension GroupReleaseItem: Documented {
     }
 }
 
+extension GroupSubscriptionItem: Documented {
+    static var schema: JSONSchema {
+        .object(
+            .required("state", .oneOf(State.allCases.map(\.rawValue))), .required("product", .string()), .required("types", codes),
+            .required("from", .time, "The beginning of the first window."), .required("to", .time, "Not included."),
+            .required("granularity", .string(), "The length of a window; those that were too small are joined with the next ones."),
+            .required("attributes", codes)
+        ).named("GroupSubscription")
+    }
+}
+
+extension GroupWindowItem: Documented {
+    static var schema: JSONSchema {
+        .object(
+            .required("window", .integer(in: 1...Int.max), "Its number, without gaps: `window` of the entries."),
+            .required("status", .oneOf(GroupWindowStatus.allCases.map(\.rawValue))), .required("from", .time),
+            .required("to", .time, "Not included."), .required("toldAt", .time)
+        ).named("GroupWindow")
+    }
+}
+
 extension GroupRequestItem: Documented {
     static var schema: JSONSchema {
         .object(
@@ -203,6 +264,7 @@ extension GroupRequestItem: Documented {
             .required("status", .oneOf(GroupRequestStatus.allCases.map(\.rawValue))),
             .required("delivery", .oneOf(DataAvailability.allCases.map(\.rawValue)), "How far its data are."),
             .required("form", TypedGroupForm.schema, "As it was sent."), .optional("release", GroupReleaseItem.schema, "Where accepted."),
+            .optional("subscription", GroupSubscriptionItem.schema, "Where accepted, of a period that goes on: in place of `release`."),
             .optional("reason", .oneOf(GroupRefusal.allCases.map(\.rawValue)), "Where refused."),
             .optional("errors", .array(of: Problem.FieldError.schema), "Where the form is invalid."),
             .optional("price", AmountItem.schema, "Where accepted: with tax; 0 where it is free."),

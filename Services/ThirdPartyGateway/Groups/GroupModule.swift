@@ -11,6 +11,8 @@ import Storage
 struct GroupModule: Sendable {
     let service: GroupService
     let routes: [Route]
+    let windows: GroupWindowRepository
+    private let follower: Follower
 
     /// - Parameter pause: waits so long, or until its task is cancelled.
     init(
@@ -21,8 +23,17 @@ struct GroupModule: Sendable {
             store: stores.opened.store, vault: GroupVault(key: try runtime.key("requests").derived(for: "groups")),
             payments: stores.payments, questions: questions, firstAnswers: FirstAnswers(secret: try runtime.key("answers")),
             logger: runtime.logger, clock: stores.clock)
+        let windows = GroupWindowRepository(
+            organisations: stores.organisations, queue: stores.subscriptions.queue, clock: stores.clock)
+        self.windows = windows
+        follower = Follower(
+            family: .groupWindows, on: runtime, store: stores.opened.store,
+            apply: { db, event in
+                guard let closed = try event.fact(GroupWindowClosed.self, type: GroupWindowClosed.type) else { return }
+                try windows.receive(db, closed)
+            })
         routes = GroupRoutes(service: service, admit: admit, pause: pause).all
     }
 
-    var services: [any Service] { [Background(service.run)] }
+    var services: [any Service] { [Background(service.run), Background(follower.run)] }
 }

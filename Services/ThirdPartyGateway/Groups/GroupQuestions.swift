@@ -11,6 +11,8 @@ struct GroupQuestions: Sendable {
     var read: @Sendable (ReadGroupRelease) async throws -> ReadGroupRelease.Reply
     var catalogue: @Sendable (ReadGroupCatalogue) async throws -> ReadGroupCatalogue.Reply
     var places: @Sendable (FindGroupPlaces) async throws -> FindGroupPlaces.Reply
+    /// Again is the same as once; `not-found` for what is no subscription.
+    var end: @Sendable (EndGroupSubscription) async throws -> Void
 }
 
 extension GroupQuestions {
@@ -22,6 +24,7 @@ extension GroupQuestions {
             release: { try await anonymiser.ask($0, deadline: .seconds(8), attempts: 1) },
             read: { try await anonymiser.ask($0, deadline: .seconds(3), attempts: 2) },
             catalogue: { try await anonymiser.ask($0, deadline: .seconds(2), attempts: 2) },
-            places: { try await anonymiser.ask($0, deadline: .seconds(2), attempts: 2) })
+            places: { try await anonymiser.ask($0, deadline: .seconds(2), attempts: 2) },
+            end: { _ = try await anonymiser.ask($0, deadline: .seconds(8), attempts: 1) })
     }
 }

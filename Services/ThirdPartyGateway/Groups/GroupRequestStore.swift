@@ -18,6 +18,8 @@ struct StoredGroupRequest: Hashable, Sendable {
     let outcome: [UInt8]?
     let createdAt: Timestamp
     let answeredAt: Timestamp?
+    /// Of a subscription that its organisation ended.
+    let endedAt: Timestamp?
 }
 
 /// `group_requests`. Rows hold nothing of people; they are the organisation's secrets and go with it.
@@ -58,10 +60,24 @@ struct GroupRequestStore: Sendable {
 
     /// Keeps what came of it, once.
     /// - Returns: false where it was settled before, or is gone with its organisation.
-    func settle(_ db: Database, _ id: GroupRequestID, _ status: GroupRequestStatus, outcome: [UInt8], at now: Timestamp) throws -> Bool {
+    func settle(
+        _ db: Database, _ id: GroupRequestID, _ status: GroupRequestStatus, outcome: [UInt8], isSubscription: Bool, at now: Timestamp
+    ) throws -> Bool {
         try db.cachedStatement(
-            sql: "UPDATE group_requests SET status = ?, outcome = ?, answered_at = ? WHERE request = ? AND status = 'sending'"
-        ).execute(arguments: [status.rawValue, Data(outcome), now, id])
+            sql: """
+                UPDATE group_requests SET status = ?, outcome = ?, is_subscription = ?, answered_at = ?
+                WHERE request = ? AND status = 'sending'
+                """
+        ).execute(arguments: [status.rawValue, Data(outcome), isSubscription, now, id])
+        return db.changesCount == 1
+    }
+
+    /// A subscription is ended by its organisation.
+    /// - Returns: false for what is none, and where it was ended before.
+    func end(_ db: Database, _ id: GroupRequestID, at now: Timestamp) throws -> Bool {
+        try db.cachedStatement(
+            sql: "UPDATE group_requests SET ended_at = ? WHERE request = ? AND is_subscription = 1 AND ended_at IS NULL"
+        ).execute(arguments: [now, id])
         return db.changesCount == 1
     }
 
@@ -76,14 +92,18 @@ struct GroupRequestStore: Sendable {
         try slice.delete(db, from: "group_requests", where: "status IN ('refused', 'invalid') AND answered_at < ?", [moment])
     }
 
+    /// With their windows; the anonymiser is told of subscriptions that end so.
     func deleteAll(_ db: Database, of organisation: OrganisationID) throws {
+        let windows = GroupWindowStore()
+        try windows.oweAll(db, of: organisation)
+        try windows.deleteAll(db, of: organisation)
         try db.cachedStatement(sql: "DELETE FROM group_requests WHERE organisation = ?").execute(arguments: [organisation])
     }
 
     // MARK: Reading
 
     private static let columns =
-        "SELECT number, request, organisation, status, draft, outcome, created_at, answered_at FROM group_requests"
+        "SELECT number, request, organisation, status, draft, outcome, created_at, answered_at, ended_at FROM group_requests"
 
     func find(_ db: Database, _ id: GroupRequestID) throws -> StoredGroupRequest? {
         try rows(db, "request = ?", [id]).first
@@ -106,7 +126,8 @@ struct GroupRequestStore: Sendable {
             else { throw UnreadableRequest() }
             return StoredGroupRequest(
                 number: row[0], id: id, organisation: organisation, status: status, draft: [UInt8](row[4] as Data),
-                outcome: (row[5] as Data?).map { [UInt8]($0) }, createdAt: row[6], answeredAt: row[7])
+                outcome: (row[5] as Data?).map { [UInt8]($0) }, createdAt: row[6], answeredAt: row[7],
+                endedAt: row[8])
         }
     }
 }

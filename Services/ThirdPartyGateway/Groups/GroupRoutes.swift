@@ -13,7 +13,7 @@ struct GroupRoutes: Sendable {
     /// Ends early, with an error, where its task is cancelled.
     let pause: @Sendable (Duration) async throws -> Void
 
-    var all: [Route] { [open, list, find, entries, catalogue, places] }
+    var all: [Route] { [open, list, find, end, windows, entries, catalogue, places] }
 
     private static let groupID = Parameter.path("group", .identifier(GroupDataRequest.self), "The group request's id.")
     /// Until it is worth asking again for an answer that was not there.
@@ -32,7 +32,8 @@ struct GroupRoutes: Sendable {
                 Judged at once, by no human. 201: released; `price` and `payment` say what is due before it can be fetched. 422 \
                 `\(Problem.groupNotAnonymisable.name)`: the group cannot be anonymised; the body has `reason` (\(Self.reasons)) and is \
                 the same for every request that is refused for it. Loosen the filters and send it again; `Location` names what was \
-                refused, with its form. 503: the form is kept and its answer not there yet; the same `Idempotency-Key` later gets it.
+                refused, with its form. A period that ends after now is a subscription: 201 says what is open, and each window is judged \
+                when it closes. 503: the form is kept and its answer not there yet; the same `Idempotency-Key` later gets it.
                 """,
             body: .json(TypedGroupForm.self, examples: [TypedGroupForm.example], limit: 64 << 10, inflatedLimit: 64 << 10),
             answers: [
@@ -61,7 +62,7 @@ struct GroupRoutes: Sendable {
             return try GroupRefusalBody(reason, in: exchange.language).answer().with(.location, location)
         }
         if let faults = shown.faults { throw Problem.invalidBody(faults) }
-        guard shown.outcome?.release != nil else { throw Self.notThereYet }
+        guard shown.outcome?.release != nil || shown.outcome?.subscription != nil else { throw Self.notThereYet }
         let answer = try HTTPAnswer.json(GroupRequestItem(shown, exchange.language), status: 201).with(.location, location)
         return isRepeated ? answer.with(.idempotencyReplayed, "true") : answer
     }
@@ -115,6 +116,54 @@ struct GroupRoutes: Sendable {
         }
     }
 
+    // MARK: Subscriptions
+
+    private var end: Route {
+        Route(
+            .post, "/thirdparty/v1/group-requests/{group}/end", as: "endGroupRequest", access: .organisation,
+            scopes: [Right.requestsWrite.rawValue], summary: "Ends a subscription to a group",
+            description: """
+                Needs `requests:write`. \
+                No further window is judged once the anonymiser has heard of it, at the latest when it is there again; windows that waited \
+                to be joined are withheld. What was released can be fetched as before; what is due stays due. Nothing happens to a request \
+                that is no subscription. Again is the same as once.
+                """, parameters: [Self.groupID],
+            answers: [
+                .json(200, "The group request as it is now", GroupRequestItem.self, example: Examples.groupSubscription), .noAdmission,
+                .problem(404, "not-found"), .problem(503, Problem.groupAnswerAwaited.name),
+            ]
+        ) { exchange in
+            let standing = try await admit(exchange, .requestsWrite)
+            guard let shown = try await service.end(exchange.identifier("group"), of: standing.id) else { throw Problem.absent }
+            // It may be opened yet.
+            guard shown.stored.status != .sending else { throw Self.notThereYet }
+            return try .json(GroupRequestItem(shown, exchange.language))
+        }
+    }
+
+    private var windows: Route {
+        Route(
+            .get, "/thirdparty/v1/group-requests/{group}/windows", as: "listGroupWindows", access: .organisation,
+            scopes: [Right.requestsRead.rawValue], summary: "The windows of a subscription to a group, in their order",
+            description: """
+                Needs `requests:read`. \
+                Each is told once; one that had too few people is joined with the next ones for up to seven days and withheld then. Go on \
+                after the last number that you have. Endpoints are told of each (`group-window.released`, `group-window.withheld`).
+                """, parameters: [Self.groupID, .limit, .after],
+            answers: [
+                .json(200, "One page", Page<GroupWindowItem>.self, example: Examples.page(Examples.groupWindow)), .noAdmission,
+                .problem(404, "not-found"),
+            ]
+        ) { exchange in
+            let standing = try await admit(exchange, .requestsRead)
+            let found = try await service.windows(
+                of: exchange.identifier("group"), standing.id, after: try exchange.cursor { Int($0) } ?? 0,
+                limit: try exchange.pageLimit)
+            guard let found else { throw Problem.absent }
+            return try .json(Page(items: found.items.map { GroupWindowItem($0) }, next: found.next.map { String($0) }))
+        }
+    }
+
     // MARK: Fetching
 
     private static let forms = [MediaType.json, "application/x-ndjson", "text/csv"]
@@ -136,7 +185,8 @@ struct GroupRoutes: Sendable {
                 `\(ResponsibilityNotice.header)` reminds of who answers for the data.
                 """,
             parameters: [
-                Self.groupID, .query("type", .string(length: 1...64), "Only those of this type."),
+                Self.groupID, .query("window", .integer(in: 1...Int.max), "Of a subscription: the number of a released window."),
+                .query("type", .string(length: 1...64), "Only those of this type."),
                 .query("hourFrom", .integer(in: GroupEntryChoice.hours), "Only those that begin in this hour of a day or later."),
                 .query("hourTo", .integer(in: GroupEntryChoice.hours), "Only before this hour; over midnight where `hourFrom` is later."),
                 .query("limit", .integer(in: 1...Self.most), "Of JSON: entries at most; \(Self.usual) unless told."), .after,
@@ -153,7 +203,9 @@ struct GroupRoutes: Sendable {
             ]
         ) { exchange in
             let standing = try await admit(exchange, .dataRead)
-            let id: GroupRequestID = try exchange.identifier("group")
+            let asked = AskedEntries(
+                request: try exchange.identifier("group"), organisation: standing.id,
+                window: try exchange.queryInteger("window", in: 1...Int.max))
             let choice = GroupEntryChoice(
                 type: try exchange.query("type"), hourFrom: try exchange.queryInteger("hourFrom", in: GroupEntryChoice.hours),
                 hourTo: try exchange.queryInteger("hourTo", in: GroupEntryChoice.hours))
@@ -162,22 +214,31 @@ struct GroupRoutes: Sendable {
             let form = try exchange.preferred(of: Self.forms)
             let answer = try await DataRoutes.answering { () async throws -> HTTPAnswer in
                 guard form != MediaType.json else {
-                    return try await page(id, standing.id, choice, after: after, limit: limit)
+                    return try await page(asked, choice, after: after, limit: limit)
                 }
-                return try await whole(id, standing.id, choice, as: form)
+                return try await whole(asked, choice, as: form)
             }
             return answer.with(.dataResponsibility, ResponsibilityNotice.text)
         }
     }
 
-    private func page(
-        _ id: GroupRequestID, _ organisation: OrganisationID, _ choice: GroupEntryChoice, after: String?, limit: Int
-    ) async throws -> HTTPAnswer {
-        var reply = try await service.page(id, of: organisation, after: after, limit: limit)
+    /// Whose entries, and of which window.
+    private struct AskedEntries: Sendable {
+        let request: GroupRequestID
+        let organisation: OrganisationID
+        let window: Int?
+
+        func page(of service: GroupService, after: String?, limit: Int) async throws -> ReadGroupRelease.Reply {
+            try await service.page(request, of: organisation, window: window, after: after, limit: limit)
+        }
+    }
+
+    private func page(_ asked: AskedEntries, _ choice: GroupEntryChoice, after: String?, limit: Int) async throws -> HTTPAnswer {
+        var reply = try await asked.page(of: service, after: after, limit: limit)
         var found = reply.entries.filter(choice.contains)
         for _ in 1..<Self.mostPages where found.isEmpty {
             guard let next = reply.next else { break }
-            reply = try await service.page(id, of: organisation, after: next, limit: limit)
+            reply = try await asked.page(of: service, after: next, limit: limit)
             found = reply.entries.filter(choice.contains)
         }
         return .bytes(GroupEntryJSON.page(found, next: reply.next), contentType: MediaType.json)
@@ -185,19 +246,21 @@ struct GroupRoutes: Sendable {
 
     /// The first page is read before anything is answered, so that what is refused is refused as a problem. Of the others one at a time
     /// is in memory; where one may not leave any more the connection is cut, so that the caller sees that it is not whole.
-    private func whole(
-        _ id: GroupRequestID, _ organisation: OrganisationID, _ choice: GroupEntryChoice, as form: String
-    ) async throws -> HTTPAnswer {
-        let table = form == "text/csv" ? GroupEntryTable(attributes: try await service.release(id, of: organisation).attributes) : nil
-        let first = try await service.page(id, of: organisation, after: nil, limit: Self.most)
-        return .stream(contentType: form) { [service] writer in
+    private func whole(_ asked: AskedEntries, _ choice: GroupEntryChoice, as form: String) async throws -> HTTPAnswer {
+        var table: GroupEntryTable?
+        if form == "text/csv" {
+            table = GroupEntryTable(
+                attributes: try await service.attributes(asked.request, of: asked.organisation, window: asked.window))
+        }
+        let first = try await asked.page(of: service, after: nil, limit: Self.most)
+        return .stream(contentType: form) { [service, table] writer in
             if let table { try await writer.write(table.header) }
             var reply = first
             while true {
                 let chosen = reply.entries.filter(choice.contains)
                 try await writer.write(table?.records(chosen) ?? GroupEntryJSON.lines(chosen))
                 guard let next = reply.next else { return }
-                reply = try await service.page(id, of: organisation, after: next, limit: Self.most)
+                reply = try await asked.page(of: service, after: next, limit: Self.most)
             }
         }
     }

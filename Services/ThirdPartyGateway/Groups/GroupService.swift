@@ -11,8 +11,10 @@ struct ShownGroupRequest: Sendable {
     let draft: GroupDraft
     /// Nil until the anonymiser has answered.
     let outcome: ReleaseGroup.Reply?
-    /// Of what was released.
+    /// Of what was released or opened.
     let bill: Bill?
+    /// Whether the period of a subscription is over.
+    let isOver: Bool
 }
 
 struct GroupService: Sendable {
@@ -34,6 +36,7 @@ struct GroupService: Sendable {
     let clock: @Sendable () -> Timestamp
     private let wakeUp = WakeUpSignal()
     private let table = GroupRequestStore()
+    private let windowTable = GroupWindowStore()
 
     init(
         store: Store, vault: GroupVault, payments: PaymentRepository, questions: GroupQuestions,
@@ -71,19 +74,20 @@ struct GroupService: Sendable {
                 try table.expire(db, before: clock() - Self.refusedKept)
                 return try table.waiting(db, limit: Self.atOnce)
             }
-            guard !waiting.isEmpty else { return .whenWoken }
+            let areEnded = try await endOwed()
+            guard !waiting.isEmpty else { return areEnded ? .whenWoken : .backOff }
             let areAnswered = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for request in waiting { group.addTask { try await ask(request) } }
                 return try await group.reduce(true) { $0 && $1 }
             }
-            return areAnswered ? .atOnce : .backOff
+            return areAnswered && areEnded ? .atOnce : .backOff
         }
     }
 
     /// False where the anonymiser did not answer.
     private func ask(_ stored: StoredGroupRequest) async throws -> Bool {
-        // Judged when it was sent: its period was over by then.
-        let form = try vault.draft(stored).form.read(at: Timestamp(milliseconds: .max))
+        // As of when it was sent, however often it is asked: whether its period was over then makes it a subscription or not.
+        let form = try vault.draft(stored).form.read(at: stored.createdAt)
         do {
             let reply = try await questions.release(ReleaseGroup(request: stored.id, organisation: stored.organisation, form: form))
             if let status = GroupRequestStatus(reply) {
@@ -102,10 +106,60 @@ struct GroupService: Sendable {
     private func settle(_ stored: StoredGroupRequest, _ status: GroupRequestStatus, _ reply: ReleaseGroup.Reply) async throws {
         let sealed = try vault.seal(reply, of: stored.id)
         try await store.write { [table, payments, clock] db in
-            guard try table.settle(db, stored.id, status, outcome: sealed, at: clock()), let release = reply.release else { return }
-            try payments.released(
-                db, GroupScope(request: stored.id, entries: release.entries), of: stored.organisation, from: release.from, to: release.to)
+            let isNew = try table.settle(
+                db, stored.id, status, outcome: sealed, isSubscription: reply.subscription != nil, at: clock())
+            guard isNew else { return }
+            if let release = reply.release {
+                try payments.released(
+                    db, GroupScope(request: stored.id, entries: release.entries), of: stored.organisation, from: release.from,
+                    to: release.to)
+            } else if let opened = reply.subscription {
+                // It is paid once, whatever its windows hold: nobody knows that yet, and some may be withheld.
+                try payments.released(
+                    db, GroupScope(request: stored.id, entries: 0), of: stored.organisation, from: opened.from, to: opened.to)
+            }
         }
+    }
+
+    // MARK: Ending
+
+    /// No further window comes once the anonymiser has heard of it, which may be later. Nothing happens to what is no subscription, and
+    /// again is the same as once.
+    /// - Returns: it as it is then; nil where there is none, or it is another organisation's.
+    func end(_ id: GroupRequestID, of organisation: OrganisationID) async throws -> ShownGroupRequest? {
+        let now = clock()
+        let isNew = try await store.write { [table, windowTable] db -> Bool in
+            guard let stored = try table.find(db, id), stored.organisation == organisation, try table.end(db, id, at: now) else {
+                return false
+            }
+            try windowTable.owe(db, id, of: organisation, at: now)
+            return true
+        }
+        if isNew, try await !tellEnd(EndGroupSubscription(request: id, organisation: organisation)) { wakeUp.notify() }
+        return try await find(id, of: organisation)
+    }
+
+    /// False where the anonymiser did not answer.
+    private func endOwed() async throws -> Bool {
+        let owed = try await store.read { [windowTable] db in try windowTable.owed(db, limit: Self.atOnce) }
+        var areTold = true
+        for ending in owed { areTold = try await tellEnd(ending) && areTold }
+        if areTold, owed.count == Self.atOnce { wakeUp.notify() }
+        return areTold
+    }
+
+    private func tellEnd(_ ending: EndGroupSubscription) async throws -> Bool {
+        do {
+            try await questions.end(ending)
+        } catch let failure as Failure where failure.code != .notFound {
+            logger.notice("the anonymiser was not told that a subscription ends", metadata: ["code": "\(failure.code.rawValue)"])
+            try await store.write { [windowTable, clock] db in try windowTable.triedInVain(db, ending.request, at: clock()) }
+            return false
+        } catch is Failure {
+            // It was never opened.
+        }
+        try await store.write { [windowTable] db in try windowTable.told(db, ending.request) }
+        return true
     }
 
     // MARK: Looking
@@ -128,16 +182,38 @@ struct GroupService: Sendable {
     }
 
     private func shown(_ stored: StoredGroupRequest, _ bill: Bill?) throws -> ShownGroupRequest {
-        ShownGroupRequest(stored: stored, draft: try vault.draft(stored), outcome: try vault.outcome(stored), bill: bill)
+        let outcome = try vault.outcome(stored)
+        let end = outcome?.subscription?.to
+        return ShownGroupRequest(
+            stored: stored, draft: try vault.draft(stored), outcome: outcome, bill: bill, isOver: end.map { $0 <= clock() } ?? false)
+    }
+
+    /// The windows of a subscription, in their order.
+    /// - Returns: nil where there is no such request, or it is another organisation's.
+    func windows(
+        of id: GroupRequestID, _ organisation: OrganisationID, after: Int, limit: Int
+    ) async throws -> (items: [GroupWindow], next: Int?)? {
+        try await store.read { [table, windowTable] db in
+            guard let stored = try table.find(db, id), stored.organisation == organisation else { return nil }
+            let rows = try windowTable.windows(db, of: id, after: after, limit: limit + 1)
+            let items = Array(rows.prefix(limit))
+            return (items, rows.count > limit ? items.last?.sequence : nil)
+        }
     }
 
     // MARK: Reading
 
-    /// What is released, where it may leave now (ANO-12).
+    /// The attributes of entries that may leave now (ANO-12).
+    /// - Parameter window: of a subscription alone.
     /// - Throws: `not-found`, `group-not-released`, or the problem of a `DataAccess.Refusal`.
-    func release(_ id: GroupRequestID, of organisation: OrganisationID) async throws -> GroupRelease {
+    func attributes(_ id: GroupRequestID, of organisation: OrganisationID, window: Int?) async throws -> [String] {
         guard let shown = try await find(id, of: organisation) else { throw Problem.absent }
-        guard let release = shown.outcome?.release else {
+        guard let attributes = try await attributes(shown, window) else {
+            if shown.outcome?.subscription != nil {
+                throw Problem.groupNotReleased.saying(
+                    "Name a window that is released: see the list of windows.",
+                    italian: "Indichi una finestra rilasciata: veda l'elenco delle finestre.")
+            }
             throw Problem.groupNotReleased.saying(
                 "It is \(shown.stored.status.rawValue). Look at the request; send another one with other filters.",
                 italian: "È nello stato \(shown.stored.status.rawValue). Guardi la richiesta; ne invii un'altra con altri filtri.")
@@ -145,17 +221,29 @@ struct GroupService: Sendable {
         guard shown.bill?.status == .paid else {
             throw (shown.bill?.hold.map { DataAccess.Refusal.held($0) } ?? .paymentOutstanding).problem
         }
-        return release
+        return attributes
+    }
+
+    /// Nil where nothing is released.
+    private func attributes(_ shown: ShownGroupRequest, _ window: Int?) async throws -> [String]? {
+        guard let window else { return shown.outcome?.release?.attributes }
+        let (id, subscription) = (shown.stored.id, shown.outcome?.subscription)
+        let told = try await store.read { [windowTable] db in try windowTable.find(db, window, of: id) }
+        return told?.status == .released ? subscription?.attributes : nil
     }
 
     /// One page of the entries. Looked at anew before each: what was paid may go back meanwhile.
-    /// - Throws: as `release`; `DataRefusal`.
-    func page(_ id: GroupRequestID, of organisation: OrganisationID, after: String?, limit: Int) async throws -> ReadGroupRelease.Reply {
-        _ = try await release(id, of: organisation)
+    /// - Throws: as `attributes`; `DataRefusal`.
+    func page(
+        _ id: GroupRequestID, of organisation: OrganisationID, window: Int?, after: String?, limit: Int
+    ) async throws -> ReadGroupRelease.Reply {
+        _ = try await attributes(id, of: organisation, window: window)
         let reply: ReadGroupRelease.Reply
         do {
             reply = try await questions.read(
-                ReadGroupRelease(request: id, organisation: organisation, after: after, limit: min(limit, ReadGroupRelease.mostEntries)))
+                ReadGroupRelease(
+                    request: id, organisation: organisation, after: after, limit: min(limit, ReadGroupRelease.mostEntries),
+                    window: window))
         } catch let failure as Failure {
             switch failure.code {
             case .invalid: throw DataRefusal.invalid(failure.reason)
@@ -180,10 +268,10 @@ struct GroupService: Sendable {
 extension GroupRequestStatus {
     /// Nil for an answer that says nothing.
     init?(_ reply: ReleaseGroup.Reply) {
-        switch (reply.release, reply.refusal, reply.faults) {
-        case (.some, nil, nil): self = .accepted
-        case (nil, .some, nil): self = .refused
-        case (nil, nil, .some(let faults)) where !faults.isEmpty: self = .invalid
+        switch (reply.release, reply.refusal, reply.faults, reply.subscription) {
+        case (.some, nil, nil, nil), (nil, nil, nil, .some): self = .accepted
+        case (nil, .some, nil, nil): self = .refused
+        case (nil, nil, .some(let faults), nil) where !faults.isEmpty: self = .invalid
         default: return nil
         }
     }

@@ -98,6 +98,8 @@ struct DeadLetterItem: Codable, Sendable, Documented {
         case .notice(let notice):
             type = notice.type.rawValue
             parts = [Part(subscription: notice.subscription.description, after: notice.head, through: notice.head)]
+        case .window(let window):
+            (type, parts) = (window.type.rawValue, [])
         case .items(let kept):
             type = WebhookEvent.items.rawValue
             parts = kept.compactMap { part in
@@ -119,7 +121,8 @@ struct DeadLetterItem: Codable, Sendable, Documented {
                 .array(
                     of: .object(
                         .required("subscription", .identifier(DataRequest.self)), .required("after", .integer(in: 0...Int.max)),
-                        .required("through", .integer(in: 0...Int.max)))), "Which items it carries; those can be fetched by REST as well.")
+                        .required("through", .integer(in: 0...Int.max)))),
+                "Which items it carries; those can be fetched by REST as well. None for windows of groups, which are listed.")
         ).named("DeadLetter")
     }
 }

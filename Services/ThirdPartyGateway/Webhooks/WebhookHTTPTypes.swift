@@ -35,6 +35,8 @@ extension WebhookEvent {
         case .heartbeat: "Nothing is new; the heads prove it"
         case .revoked: "The person has withdrawn, wholly or some data types; or the data are gone"
         case .ended: "A subscription is over"
+        case .windowReleased: "A window of a subscription to a group can be fetched"
+        case .windowWithheld: "A window of a subscription to a group had too few people for too long"
         case .verification: "Proves that whoever registered the endpoint reads what comes there"
         }
     }
@@ -51,13 +53,15 @@ extension WebhookEvent {
         case .revoked:
             "Does not wait behind data. Nothing more of it is sent, retries included; other types go on where `isWhole` is false."
         case .ended: "Does not wait behind data. Nothing more of it is sent."
+        case .windowReleased: "Its entries: `GET /thirdparty/v1/group-requests/{group}/entries?window=…`. Once for each window."
+        case .windowWithheld: "There is nothing to fetch, and there will not be. A mail says so too. Once for each window."
         case .verification: "Sent when `POST /thirdparty/v1/endpoints/{endpoint}/verification` asks for it, once."
         }
     }
 
     private var replies: [WebhookDescription.Reply] {
         switch self {
-        case .items, .heartbeat, .revoked, .ended:
+        case .items, .heartbeat, .revoked, .ended, .windowReleased, .windowWithheld:
             [
                 .init("2XX", "Taken, where it comes within \(WebhookSender.timeout.components.seconds) s."),
                 .init("410", "The endpoint is `gone`: nothing more is sent until it is verified again; then it goes on with this message."),
@@ -90,13 +94,14 @@ extension WebhookEvent {
         .object(
             .required("type", .oneOf([rawValue])), .required("timestamp", .time, "When the message was made."),
             .required("data", data)
-        ).named(rawValue.split(separator: ".").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined() + "Message")
+        ).named(rawValue.split { ".-".contains($0) }.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined() + "Message")
     }
 
     private var data: JSONSchema {
         switch self {
         case .items, .heartbeat: .object(.required("batches", .array(of: Self.batch, count: 1...WebhookQueueStore.mostFeeds)))
         case .revoked, .ended: notice
+        case .windowReleased, .windowWithheld: window
         case .verification: .object(.required("challenge", .string(), "To be sent back in the answer."))
         }
     }
@@ -111,6 +116,14 @@ extension WebhookEvent {
         .required("noNewDataSince", JSONSchema.time.nullable(), "Nothing has come since; null while data flow."),
         .required("items", .array(of: FeedItemShape.schema), "Oldest first; none in a heartbeat.")
     ).named("WebhookBatch")
+
+    private var window: JSONSchema {
+        .object(
+            .required("groupRequest", .identifier(GroupDataRequest.self)),
+            .required("window", .integer(in: 1...Int.max), "Its number, without gaps."),
+            .required("status", .oneOf([(self == .windowReleased ? GroupWindowStatus.released : .withheld).rawValue])),
+            .required("from", .time), .required("to", .time, "Not included."))
+    }
 
     private var notice: JSONSchema {
         let reasons = SubscriptionEnding.allCases.filter { $0.eventType == self }.map(\.rawValue)
@@ -141,6 +154,8 @@ extension WebhookEvent {
                     "The person withdrew these data types; the others are delivered as before.",
                     isWhole: false)
             case .ended: Examples.webhookNotice(rawValue, reason: "ended", SubscriptionEnding.ended.explanation, isWhole: true)
+            case .windowReleased: Examples.webhookWindow("released")
+            case .windowWithheld: Examples.webhookWindow("withheld")
             case .verification: ["challenge": Self.challenge]
             }
         return ["type": .string(rawValue), "timestamp": "2026-01-10T08:41:00.000Z", "data": data]

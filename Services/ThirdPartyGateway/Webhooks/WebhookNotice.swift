@@ -41,6 +41,31 @@ struct WebhookNotice: Codable, Hashable, Sendable {
     }
 }
 
+/// That a window of a subscription to a group was closed: never its entries.
+struct GroupWindowNotice: Codable, Hashable, Sendable {
+    var groupRequest: GroupRequestID
+    /// Its number, from 1 without gaps.
+    var window: Int
+    var status: GroupWindowStatus
+    /// RFC 3339.
+    var from: String
+    /// Not included.
+    var to: String
+
+    init(_ window: GroupWindowClosed) {
+        (groupRequest, self.window, status) = (window.request, window.sequence, window.status)
+        (from, to) = (window.from.rfc3339, window.to.rfc3339)
+    }
+
+    /// Of the message.
+    var type: WebhookEvent {
+        switch status {
+        case .released: .windowReleased
+        case .withheld: .windowWithheld
+        }
+    }
+}
+
 /// Messages of one channel go one after the other; the end of a grant does not wait behind data.
 enum WebhookChannel: String, CaseIterable, Sendable {
     case items, notices
@@ -49,6 +74,7 @@ enum WebhookChannel: String, CaseIterable, Sendable {
 /// What a message holds, as it is kept: data only by their numbers.
 enum WebhookContent: Codable, Hashable, Sendable {
     case notice(WebhookNotice)
+    case window(GroupWindowNotice)
     case items([Part])
     /// What was kept is damaged.
     case unreadable

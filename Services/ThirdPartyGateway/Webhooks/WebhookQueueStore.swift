@@ -28,10 +28,19 @@ struct WebhookQueueStore: Sendable {
 
     /// For every endpoint that will take it, now or when it is well again.
     func enqueue(_ db: Database, _ notice: WebhookNotice, to organisation: OrganisationID, at now: Timestamp) throws {
+        try enqueue(db, content: .notice(notice), to: organisation, at: now)
+    }
+
+    /// Likewise.
+    func enqueue(_ db: Database, window: GroupWindowNotice, to organisation: OrganisationID, at now: Timestamp) throws {
+        try enqueue(db, content: .window(window), to: organisation, at: now)
+    }
+
+    private func enqueue(_ db: Database, content: WebhookContent, to organisation: OrganisationID, at now: Timestamp) throws {
         let endpoints = try Data.fetchAll(
             db.cachedStatement(sql: "SELECT endpoint FROM endpoints WHERE organisation = ? AND state IN ('active', 'paused', 'gone')"),
             arguments: [organisation])
-        for endpoint in endpoints { try insert(db, .notice(notice), endpoint, .notices, at: now) }
+        for endpoint in endpoints { try insert(db, content, endpoint, .notices, at: now) }
         if !endpoints.isEmpty { db.afterCommit { [hub] in hub.notify(organisation) } }
     }
 

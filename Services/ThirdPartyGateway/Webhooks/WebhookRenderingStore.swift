@@ -26,6 +26,8 @@ struct WebhookRenderingStore: Sendable {
         switch message.content {
         case .notice(let notice):
             return Rendered(body: try Self.envelope(notice, type: notice.type, at: message.createdAt), feeds: [])
+        case .window(let window):
+            return Rendered(body: try Self.envelope(window, type: window.type, at: message.createdAt), feeds: [])
         case .items(let parts):
             return try render(db, parts, at: message.createdAt)
         case .unreadable:

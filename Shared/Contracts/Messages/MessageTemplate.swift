@@ -98,6 +98,8 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
     /// To an organisation: what became of an address for webhooks.
     case endpointPaused = "endpoint-paused"
     case endpointGone = "endpoint-gone"
+    /// To an organisation: a window of a subscription to a group had too few people for too long (ANO-13).
+    case groupWindowWithheld = "group-window-withheld"
     /// To an organisation: receipt and invoice (PAY-06).
     case paymentReceived = "payment-received"
     case paymentFailed = "payment-failed"
@@ -156,6 +158,7 @@ package enum MessageTemplate: String, Codable, Sendable, CaseIterable {
         case .organisationLeft: ["name", "organisation"]
         case .endpointPaused: ["organisation", "address", "hours"]
         case .endpointGone: ["organisation", "address"]
+        case .groupWindowWithheld: ["organisation", "request", "window", "time"]
         case .requestAccepted: ["organisation", "request", "amount", "link"]
         case .paymentReceived, .paymentRefunded: ["organisation", "request", "amount", "invoice", "link"]
         case .paymentFailed, .paymentNotFeasible: ["organisation", "request", "amount", "reason"]

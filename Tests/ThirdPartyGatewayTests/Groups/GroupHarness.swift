@@ -28,6 +28,7 @@ final class GroupWorld: Sendable {
         var losesAnswers = false
         var pauses: [Duration] = []
         var reads: [ReadGroupRelease] = []
+        var ended: [EndGroupSubscription] = []
     }
 
     private let state = Mutex(State())
@@ -36,6 +37,7 @@ final class GroupWorld: Sendable {
     var asked: [ReleaseGroup] { state.withLock { $0.asked } }
     var pauses: [Duration] { state.withLock { $0.pauses } }
     var reads: [ReadGroupRelease] { state.withLock { $0.reads } }
+    var ended: [EndGroupSubscription] { state.withLock { $0.ended } }
 
     func pass(_ time: Duration) { state.withLock { $0.now = $0.now + time } }
     func loseAnswers(_ lost: Bool) { state.withLock { $0.losesAnswers = lost } }
@@ -55,7 +57,23 @@ final class GroupWorld: Sendable {
         state.withLock { ($0.outcome, $0.entries) = (.init(release: release), entries) }
     }
 
+    /// Opens what is asked for, whose windows all have these entries.
+    func subscribe(_ entries: [GroupEntry] = [.at(hour: 8)]) {
+        let subscription = GroupSubscription(
+            product: "records", types: ["heart-rate"], from: now, to: now + .seconds(10 * 86_400), granularity: "hour",
+            attributes: ["age", "sex"])
+        state.withLock { ($0.outcome, $0.entries) = (.init(subscription: subscription), entries) }
+    }
+
     // MARK: The anonymiser
+
+    private func end(_ question: EndGroupSubscription) throws {
+        try state.withLock { state in
+            guard !state.losesAnswers else { throw Failure(.unavailable, "not now") }
+            guard state.answered[question.request]?.subscription != nil else { throw Failure(.notFound, "there is no such subscription") }
+            state.ended.append(question)
+        }
+    }
 
     private func judge(_ question: ReleaseGroup) -> ReleaseGroup.Reply {
         state.withLock { state in
@@ -69,7 +87,10 @@ final class GroupWorld: Sendable {
 
     private func read(_ question: ReadGroupRelease) throws -> ReadGroupRelease.Reply {
         try state.withLock { state in
-            guard state.answered[question.request]?.release != nil else { throw Failure(.notFound, "nothing is released") }
+            let known = state.answered[question.request]
+            guard question.window == nil ? known?.release != nil : known?.subscription != nil else {
+                throw Failure(.notFound, "nothing is released")
+            }
             guard let from = Int(question.after ?? "0"), (1...ReadGroupRelease.mostEntries).contains(question.limit) else {
                 throw Failure(.invalid, "after: no page")
             }
@@ -84,6 +105,10 @@ final class GroupWorld: Sendable {
         var methods = Methods()
         methods.on(ReleaseGroup.self) { [self] asked, _ in judge(asked) }
         methods.on(ReadGroupRelease.self) { [self] asked, _ in try read(asked) }
+        methods.on(EndGroupSubscription.self) { [self] asked, _ in
+            try end(asked)
+            return Nothing()
+        }
         methods.on(ReadGroupCatalogue.self) { _, _ in
             .init(
                 types: [.init(code: "heart-rate", unit: "/min", components: 1)], granularities: ["hour", "day"],
@@ -182,6 +207,42 @@ final class GroupHarness: Sendable {
     /// Does what the service does in the background, until the end.
     func workInBackground() {
         harness.run { [parts] in try await parts.service.run() }
+    }
+
+    /// What the anonymiser says of a window, as the follower takes it.
+    func closes(_ request: GroupRequestID, _ sequence: Int, _ status: GroupWindowStatus) async throws {
+        let from = world.now
+        let window = GroupWindowClosed(request: request, sequence: sequence, from: from, to: from + .seconds(3600), status: status)
+        try await opened.store.write { [parts] db in try parts.windows.receive(db, window) }
+    }
+
+    /// Nobody empties the outbox.
+    func mails() async throws -> [SendMessage] {
+        let key = try runtime.key("outbox")
+        return try await opened.store.read { db in try OrganisationRepository.waitingMails(db, sealedUnder: key) }
+    }
+
+    /// An address for webhooks to which nothing is sent, so that messages wait.
+    func addEndpoint() async throws {
+        let (organisation, now) = (organisation, world.now)
+        try await opened.store.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO endpoints (endpoint, organisation, state, sealed, health, created_at)
+                    VALUES (?, ?, 'active', x'00', '{}', ?)
+                    """,
+                arguments: [WebhookEndpointID.random(), organisation, now])
+        }
+    }
+
+    /// What webhooks wait to be told of windows.
+    func notices() async throws -> [GroupWindowNotice] {
+        try await opened.store.read { db in
+            try String.fetchAll(db, sql: "SELECT content FROM webhook_messages ORDER BY number").compactMap { text -> GroupWindowNotice? in
+                guard case .window(let notice) = try JSONDecoder().decode(WebhookContent.self, from: Data(text.utf8)) else { return nil }
+                return notice
+            }
+        }
     }
 
     // MARK: HTTP
