@@ -43,8 +43,7 @@ struct AnonymiserModule: Sendable {
         let stores = Population.Stores(key: key, policy: settings.policy)
         let buckets = BucketStore(store: opened.store, chunks: stores.chunks, squares: stores.squares, logger: runtime.logger)
         let population = try await Population(stores, in: opened.store, buckets: buckets, leaf: { places.leaf(ofCity: $0) })
-        let (signal, heard) = (WakeUpSignal(), WakeUpSignal())
-        let (signal, hoursClosed) = (WakeUpSignal(), WakeUpSignal())
+        let (signal, heard, hoursClosed) = (WakeUpSignal(), WakeUpSignal(), WakeUpSignal())
         let closing = HourClosing(
             store: opened.store, stores: stores, population: population, signal: signal, metrics: AnonymiserMetrics(),
             logger: runtime.logger, whenClosed: { hoursClosed.notify() })
@@ -69,14 +68,6 @@ struct AnonymiserModule: Sendable {
         hours = Follower(
             family: .cohortHours, on: runtime, store: opened.store,
             apply: { db, event in if isReal { try sums.apply(db, event) } }, after: { _ in await population.takeOver() })
-        let releases = ReleaseModule(
-            settings, store: opened.store, population: population, places: places, key: key.derived(for: "releases"), on: runtime)
-        let erasure = CohortErasure(store: opened.store, stores: stores, profiles: people, clearGroups: releases.erase)
-        erasures = try await ErasureFollower(on: runtime, store: opened.store, keys: opened.keys, steps: erasure.steps)
-        let restored = RestoredPeople(
-            store: opened.store, stores: stores, profiles: people, erasure: erasure, signal: heard, logger: runtime.logger)
-            family: .cohortHours, on: runtime, store: opened.store, apply: { db, event in try sums.apply(db, event) },
-            after: { _ in await population.takeOver() })
         let windowFacts = FactStream(
             stream: StreamFamily.groupWindows.streams[0], epoch: opened.epoch, relay: try await opened.relay(of: .groupWindows))
         let releases = ReleaseModule(
@@ -85,9 +76,10 @@ struct AnonymiserModule: Sendable {
         ) { db, window, at in
             try windowFacts.publish(db, type: GroupWindowClosed.type, subject: nil, body: window, at: at)
         }
-        erasures = try await ErasureFollower(
-            on: runtime, store: opened.store, keys: opened.keys,
-            steps: CohortErasure(store: opened.store, stores: stores, profiles: people, clearGroups: releases.erase).steps)
+        let erasure = CohortErasure(store: opened.store, stores: stores, profiles: people, clearGroups: releases.erase)
+        erasures = try await ErasureFollower(on: runtime, store: opened.store, keys: opened.keys, steps: erasure.steps)
+        let restored = RestoredPeople(
+            store: opened.store, stores: stores, profiles: people, erasure: erasure, signal: heard, logger: runtime.logger)
         accounts = Follower.accounts(on: runtime, store: opened.store, tokens: nil, erasures: erasures)
 
         var methods = Methods(memory: opened.answers)

@@ -23,7 +23,6 @@ enum AnonymiserSchema {
             try ChunkStore.create(in: db)
             try ReleaseStores.create(in: db)
             try SyntheticStore.create(in: db)
-        }
         },
         Migration(2, "subscriptions to groups") { db in try GroupSubscriptionStore.create(in: db) },
     ]

@@ -110,10 +110,10 @@ struct SyntheticPopulationTests {
         let mean = others.reduce(0) { $0 + $1.body.heartRate } / others.count
         let variance = others.reduce(0) { $0 + ($1.body.heartRate - mean) * ($1.body.heartRate - mean) } / others.count
         #expect((7500...8500).contains(variance.wholeSquareRoot) && (69_000...71_000).contains(mean))
-        func mean(at hour: Int) -> Int {
+        func hourly(at hour: Int) -> Int {
             let values = others.flatMap { $0.means(of: Self.plan.hours.lowerBound + hour) }.filter { $0.metric == .heartRate }.map(\.value)
             return values.reduce(0, +) / max(1, values.count)
         }
-        #expect(mean(at: 3) + 10_000 < mean(at: 12))
+        #expect(hourly(at: 3) + 10_000 < hourly(at: 12))
     }
 }
