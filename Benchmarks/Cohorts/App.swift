@@ -54,7 +54,8 @@ struct FillCommand: AsyncParsableCommand {
             on: runtime, applicationID: AnonymiserSchema.applicationID, migrations: AnonymiserSchema.migrations)
         let made = MadeUpPeople(people, try GroupPlaces.shipped().catalogue)
         try await PopulationFilling(
-            made, stores: Population.Stores(key: try runtime.key("cohorts")), store: opened.store, now: .now, hourDays: hourDays
+            made, stores: Population.Stores(key: try runtime.key("cohorts"), policy: AnonymityPolicy()), store: opened.store, now: .now,
+            hourDays: hourDays
         ).fill()
         await opened.store.close()
         await opened.keys.close()

@@ -74,7 +74,7 @@ struct EdgeSecretTests {
                     .init(title: "Test", version: "1.0.0", summary: "For tests", prefix: "ingest"), routes: routes, store: store,
                     tokens: nil, authenticate: { _, _ in .anyone })
                 let running = Task { try await server.run() }
-                _ = try await server.boundPort
+                _ = await server.boundPort
                 await runtime.end(running, closing: store)
                 #expect(log.text.contains("no secret of an edge") == !routes.isEmpty)
             }
