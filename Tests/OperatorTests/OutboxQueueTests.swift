@@ -13,7 +13,7 @@ struct OutboxQueueTests {
     private func entry(_ number: Int) -> [UInt8] { Array("{\"number\":\(number)}".utf8) }
 
     private func all(_ queue: OutboxQueue, partition: String) -> [[UInt8]] {
-        queue.next(of: partition, count: 1_000_000, bytes: 1 << 30)?.entries ?? []
+        queue.oldest(of: partition, count: 1_000_000, bytes: 1 << 30)?.entries ?? []
     }
 
     private func file(_ folder: URL) -> URL { folder.appendingPathComponent("queue") }
@@ -25,7 +25,7 @@ struct OutboxQueueTests {
             let id = try #require(queue?.id)
             try queue?.open(partition: "a", token: "secret")
             for number in 1...10 { try queue?.append([entry(number)], to: "a") }
-            let batch = try #require(queue?.next(of: "a", count: 4, bytes: 1000))
+            let batch = try #require(queue?.oldest(of: "a", count: 4, bytes: 1000))
             try queue?.finished(batch)
             queue = nil
 
@@ -33,7 +33,7 @@ struct OutboxQueueTests {
 
             #expect(again.id == id && again.partitions == ["a": "secret"] && again.waiting == 6)
             #expect(all(again, partition: "a") == (5...10).map(entry))
-            #expect(try #require(again.next(of: "a", count: 1, bytes: 1000)).first == 5)
+            #expect(try #require(again.oldest(of: "a", count: 1, bytes: 1000)).first == 5)
         }
     }
 
@@ -118,8 +118,8 @@ struct OutboxQueueTests {
             let large = [UInt8](repeating: 0x61, count: 1 << 20)
             for _ in 0..<12 {
                 try queue?.append([large, entry(1)], to: "a")
-                try queue?.finished(#require(queue?.next(of: "a", count: 1, bytes: 2 << 20)))
-                try queue?.finished(#require(queue?.next(of: "a", count: 1, bytes: 2 << 20)))
+                try queue?.finished(#require(queue?.oldest(of: "a", count: 1, bytes: 2 << 20)))
+                try queue?.finished(#require(queue?.oldest(of: "a", count: 1, bytes: 2 << 20)))
             }
             try queue?.append([entry(7)], to: "a")
             let id = queue?.id
@@ -129,8 +129,59 @@ struct OutboxQueueTests {
             let again = try OutboxQueue.open(folder, durability: .written)
 
             #expect(all(again, partition: "a") == [entry(7)] && again.id == id && again.partitions == ["a": "t"])
-            #expect(try #require(again.next(of: "a", count: 1, bytes: 1000)).first == 25)
+            #expect(try #require(again.oldest(of: "a", count: 1, bytes: 1000)).first == 25)
         }
+    }
+
+    @Test("what was delivered before older entries is not sent again after a crash, and the older ones are, also of a folded file")
+    func gaps() async throws {
+        try await withTemporaryFolder { folder in
+            var queue: OutboxQueue? = try OutboxQueue.open(folder, durability: .written)
+            try queue?.append((1...10).map(entry), to: "a")
+            try queue?.finished(#require(queue?.newest(of: "a", count: 3, bytes: 1000)))
+            try queue?.append([entry(11)], to: "a")
+            queue = nil
+            queue = try OutboxQueue.open(folder, durability: .written)
+            #expect(queue?.waiting == 8)
+            #expect(queue?.newest(of: "a", count: 5, bytes: 1000) == OutboxBatch(partition: "a", first: 11, last: 11, entries: [entry(11)]))
+            // Long enough to be folded, and no place is left to it.
+            let large = [UInt8](repeating: 0x61, count: 1 << 20)
+            for _ in 0..<9 {
+                try queue?.append([large], to: "b")
+                try queue?.finished(#require(queue?.newest(of: "b", count: 1, bytes: 1)))
+            }
+            #expect(try Data(contentsOf: file(folder)).count < 2 << 20)
+            queue = nil
+
+            let again = try OutboxQueue.open(folder, durability: .written)
+
+            #expect(all(again, partition: "a") == (1...7).map(entry) && again.waiting == 8)
+            #expect(again.newest(of: "a", count: 5, bytes: 1000)?.first == 11 && again.end(of: "a") == 12 && again.end(of: "b") == 10)
+        }
+    }
+
+    @Test("ING-14: after hours without a server, with more waiting than a record holds, nothing is lost by the folding of the file")
+    func foldsLongBacklog() async throws {
+        try await withTemporaryFolder { folder in
+            var queue: OutboxQueue? = try OutboxQueue.open(folder, durability: .written)
+            let large = [UInt8](repeating: 0x61, count: 1 << 20)
+            for _ in 0..<18 { try queue?.append([large], to: "a") }
+            try queue?.append([entry(1)], to: "a")
+            try queue?.finished(#require(queue?.newest(of: "a", count: 1, bytes: 1000)))
+            queue = nil
+
+            let again = try OutboxQueue.open(folder, durability: .written)
+
+            #expect(again.waiting == 18 && again.end(of: "a") == 20)
+        }
+    }
+
+    @Test("a queue of an earlier version is read on: what it had delivered stays so")
+    func earlierRecord() {
+        let earlier: [UInt8] = [4, 1, 0, 0, 0, 0x61, 7, 0, 0, 0, 0, 0, 0, 0]
+        #expect(OutboxRecord(earlier) == .done(partition: "a", 1...7))
+        let record = OutboxRecord.done(partition: "a", 3...9)
+        #expect(OutboxRecord(record.encoded) == record)
     }
 }
 
@@ -160,7 +211,7 @@ struct QueueSenderTests {
         try queue.append((0..<count).map { Array("{\"number\":\($0)}".utf8) }, to: "a")
         let account = Account()
         var policy = RetryPolicy()
-        policy.first = .milliseconds(1)
+        policy.backoff = Backoff(.milliseconds(1), upTo: .milliseconds(10))
         let (wakes, wake) = AsyncStream<Void>.makeStream()
         wake.finish()
         let tries = Mutex<Int64>(0)
@@ -184,7 +235,7 @@ struct QueueSenderTests {
         var value: UploadAccount { meter.now.account }
     }
 
-    @Test("ING-14: everything is sent in order, in batches, each under its own key")
+    @Test("ING-14: everything is sent in batches, each under its own key: the newest, and behind it the older in order")
     func inOrder() async throws {
         try await withTemporaryFolder { folder in
             let server = Server([])
@@ -196,7 +247,7 @@ struct QueueSenderTests {
             #expect(Set(requests.map(\.key)).count == 3)
             #expect(
                 requests.map(\.body)
-                    == [0..<4, 4..<8, 8..<10].enumerated().map { number, range in
+                    == [6..<10, 0..<4, 4..<6].enumerated().map { number, range in
                         UploadBody.batch(
                             range.map { Array("{\"number\":\($0)}".utf8) }, sentAt: Timestamp(milliseconds: Int64(number) + 1))
                     })

@@ -28,7 +28,7 @@ struct ClientOptions: ParsableArguments {
     }
 
     func transport(parallel: Int = 64) -> UploadTransport {
-        .http(server: url, authorities: ca, parallel: parallel)
+        .http(server: url, authorities: ca, parallel: parallel, shortTimeout: UploadTransport.shortTimeout)
     }
 }
 

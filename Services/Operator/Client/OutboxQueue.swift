@@ -23,6 +23,8 @@ final class OutboxQueue: Sendable {
     static let idleBytes = 1 << 20
     /// Longer records are not written, so a longer length in a file is damage.
     static let recordBytes = 16 << 20
+    /// What still waits is folded into records of at most so many bytes of entries, or one entry.
+    static let foldedRecordBytes = 1 << 20
 
     private struct Contents {
         var id: String
@@ -97,6 +99,9 @@ final class OutboxQueue: Sendable {
 
     func waiting(in partition: String) -> Int { contents.withLock { $0.state.waiting(in: partition) } }
 
+    /// Sequence that the partition's next entry gets: greater once a new one has come.
+    func end(of partition: String) -> UInt64 { contents.withLock { $0.state.end(of: partition) } }
+
     /// Opens a partition, or gives it another token.
     func open(partition: String, token: String) throws {
         try contents.withLock { contents in
@@ -115,15 +120,19 @@ final class OutboxQueue: Sendable {
         }
     }
 
-    func next(of partition: String, count: Int, bytes: Int) -> OutboxBatch? {
-        contents.withLock { $0.state.next(of: partition, count: count, bytes: bytes) }
+    func oldest(of partition: String, count: Int, bytes: Int) -> OutboxBatch? {
+        contents.withLock { $0.state.oldest(of: partition, count: count, bytes: bytes) }
+    }
+
+    func newest(of partition: String, count: Int, bytes: Int) -> OutboxBatch? {
+        contents.withLock { $0.state.newest(of: partition, count: count, bytes: bytes) }
     }
 
     /// The batch was acknowledged, or refused for good.
     func finished(_ batch: OutboxBatch) throws {
         try contents.withLock { contents in
-            try write([.done(partition: batch.partition, through: batch.last)], &contents)
-            contents.state.done(batch.partition, through: batch.last)
+            try write([.done(partition: batch.partition, batch.places)], &contents)
+            contents.state.done(batch.partition, batch.places)
             let limit = contents.state.waiting == 0 ? OutboxQueue.idleBytes : OutboxQueue.compactionBytes
             if contents.length > limit, contents.length > 2 * contents.foldedLength { try fold(&contents) }
         }
@@ -172,9 +181,11 @@ final class OutboxQueue: Sendable {
         (fresh.descriptor, fresh.records, fresh.length) = (descriptor, 0, 0)
         do {
             try write([.queue(id: contents.id)], &fresh)
-            for (partition, next, entries) in contents.state.snapshot {
-                try write([.partition(name: partition, token: contents.tokens[partition] ?? "", next: next)], &fresh)
-                if !entries.isEmpty { try write([.entries(partition: partition, Array(entries))], &fresh) }
+            for stretch in contents.state.stretches(of: OutboxQueue.foldedRecordBytes) {
+                let token = contents.tokens[stretch.partition] ?? ""
+                var records = [OutboxRecord.partition(name: stretch.partition, token: token, next: stretch.first)]
+                if !stretch.entries.isEmpty { records.append(.entries(partition: stretch.partition, stretch.entries)) }
+                try write(records, &fresh)
             }
         } catch {
             close(descriptor)
@@ -214,7 +225,7 @@ final class OutboxQueue: Sendable {
             contents.state.begin(name, at: next)
         case .entries(let partition, let entries):
             for entry in entries { contents.state.append(entry, to: partition) }
-        case .done(let partition, let through): contents.state.done(partition, through: through)
+        case .done(let partition, let places): contents.state.done(partition, places)
         }
     }
 }

@@ -8,7 +8,8 @@ enum OutboxRecord: Hashable, Sendable {
     /// The partition's next entry gets this sequence.
     case partition(name: String, token: String, next: UInt64)
     case entries(partition: String, [[UInt8]])
-    case done(partition: String, through: UInt64)
+    /// Entries with these sequences wait no more.
+    case done(partition: String, ClosedRange<UInt64>)
 
     var encoded: [UInt8] {
         var writer = Writer()
@@ -25,15 +26,16 @@ enum OutboxRecord: Hashable, Sendable {
             writer.bytes.append(3)
             writer.text(partition)
             for entry in entries { writer.block(entry) }
-        case .done(let partition, let through):
-            writer.bytes.append(4)
+        case .done(let partition, let places):
+            writer.bytes.append(5)
             writer.text(partition)
-            writer.number(through)
+            writer.number(places.lowerBound)
+            writer.number(places.upperBound)
         }
         return writer.bytes
     }
 
-    /// Nil for anything that `encoded` did not make.
+    /// Nil for anything that `encoded` did not make, in this version or an earlier one.
     init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes: bytes[...])
         guard let kind = reader.bytes.popFirst() else { return nil }
@@ -53,8 +55,12 @@ enum OutboxRecord: Hashable, Sendable {
             }
             self = .entries(partition: partition, entries)
         case 4:
-            guard let partition = reader.text(), let through = reader.number() else { return nil }
-            self = .done(partition: partition, through: through)
+            // Of files that are older than this version, which sent the oldest alone: all up to there.
+            guard let partition = reader.text(), let last = reader.number(), last > 0 else { return nil }
+            self = .done(partition: partition, 1...last)
+        case 5:
+            guard let partition = reader.text(), let first = reader.number(), let last = reader.number(), first <= last else { return nil }
+            self = .done(partition: partition, first...last)
         default: return nil
         }
         guard reader.bytes.isEmpty else { return nil }

@@ -24,15 +24,15 @@ enum UploadVerdict: Hashable, Sendable {
 }
 
 struct RetryPolicy: Hashable, Sendable {
-    var first = Duration.milliseconds(200)
-    var longest = Duration.seconds(30)
+    /// Short at its longest too: while nothing is tried, a network that is back helps nobody.
+    var backoff = Backoff(.milliseconds(200), upTo: .seconds(4))
     /// The longest `Retry-After` of a server that is followed.
     var longestAskedFor = Duration.seconds(300)
 
     /// `attempt` counts from 1; `jitter` in [0, 1) spreads clients that were cut off together over a pause's upper half.
     func verdict(on outcome: UploadOutcome, attempt: Int, jitter: Double) -> UploadVerdict {
         switch outcome {
-        case .unreachable: return .again(after: pause(attempt, jitter))
+        case .unreachable: return .again(after: backoff.pause(after: attempt, random: jitter))
         case .answered(let status, let retryAfter):
             switch status {
             case 200..<300: return .done
@@ -40,16 +40,11 @@ struct RetryPolicy: Hashable, Sendable {
             case 403: return .stop("this device may not deliver entries")
             case 404, 405: return .stop("nothing takes entries at this address; check --url")
             case 413: return .halve
-            case 408, 425, 429, 500...: return .again(after: retryAfter.map { min($0, longestAskedFor) } ?? pause(attempt, jitter))
-            case 409: return .again(after: pause(attempt, jitter))
+            case 408, 425, 429, 500...:
+                return .again(after: retryAfter.map { min($0, longestAskedFor) } ?? backoff.pause(after: attempt, random: jitter))
+            case 409: return .again(after: backoff.pause(after: attempt, random: jitter))
             default: return .refuse
             }
         }
-    }
-
-    private func pause(_ attempt: Int, _ jitter: Double) -> Duration {
-        let doubled = first * (1 << min(max(0, attempt - 1), 16))
-        let bounded = min(doubled, longest)
-        return bounded / 2 + .milliseconds(Int64(Double(bounded.wholeMilliseconds) / 2 * jitter))
     }
 }

@@ -45,7 +45,7 @@ extension SystemTests {
         }
 
         @Test(
-            "ING-02, ING-14: what is recorded while the server is away waits and arrives in order when it is back", .timeLimit(.minutes(5)))
+            "ING-02, ING-14: what is recorded while the server is away waits and arrives whole when it is back", .timeLimit(.minutes(5)))
         func serverAway() async throws {
             try await RealSuite.with { suite in
                 let (watch, arguments) = try await prepare(suite)
