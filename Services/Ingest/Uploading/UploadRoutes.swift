@@ -18,9 +18,10 @@ struct UploadRoutes: Sendable {
             .post, "/ingest/v1/entries", as: "uploadEntries", access: .device, summary: "Delivers entries",
             description: """
                 One entry, an array, or `{"entries":[…]}` with at most \(UploadLimits.entries) entries, or NDJSON of any length. What is \
-                accepted is durable. Sending again adds nothing. In a list each entry is judged by itself; a document that is one entry \
-                is refused as a whole. NDJSON is committed piece by piece, whole lines as soon as nothing more has come, so that a stream may \
-                stay open; it needs no idempotency key.
+                accepted is durable. Sending again adds nothing. Send what is freshest first: neither a backlog nor a pause may stand \
+                before a reading of now. In a list each entry is judged by itself; a document that is one entry is refused as a whole. \
+                NDJSON is committed piece by piece, whole lines as soon as nothing more has come, so that a stream may stay open; it \
+                needs no idempotency key.
                 """,
             body: BodyShape(
                 [
