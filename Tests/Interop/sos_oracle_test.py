@@ -451,6 +451,35 @@ class OracleTest(unittest.TestCase):
             machine.upload(0, [(HR, own, 130)], sent=sent)
             self.assertEqual([f"{time} {event} {name}" for time, event, name in machine.events], expected)
 
+    def refused(self, steps, until):
+        """Steps are (time, value, refused or not, what the receiving clock says or None)."""
+        machine = Machine()
+        machine.subscribe(-1000)
+        for t, value, refused, received in steps:
+            machine.upload(t, [(HR, t if received is None else received, value)], refused=refused, received=received)
+        machine.advance(until)
+        return [f"{t} {event} {name}" for t, event, name in machine.events]
+
+    def test_what_is_refused_may_alarm_and_takes_back_nothing_that_is_stored(self):
+        beside = [(t, value, refused, None) for t in (0, 1000, 2000, 3000) for value, refused in ((30, False), (70, True))]
+        self.assertEqual(self.refused(beside, 4000), CALLED)
+        worse = [(0, 30, False, None), (0, 31, True, None), (0, 70, True, None)]
+        self.assertEqual(self.refused(worse, 4000), CALLED, "nor by way of another critical one")
+        ended = OPEN + ["1000 transient heart-rate"]
+        self.assertEqual(self.refused([(0, 30, True, None), (1000, 70, True, None)], 4000), ended)
+        self.assertEqual(self.refused([(-900, 70, False, None), (0, 30, True, None), (1000, 70, True, None)], 4000), ended)
+        self.assertEqual(self.refused([(0, 30, True, None), (1000, 70, False, None)], 4000), ended)
+        self.assertEqual(self.refused([(0, 30, False, None), (1000, 70, True, -3_600_000)], 4000), ended, "a clock was set back")
+
+    def test_what_is_refused_ends_no_doubt(self):
+        machine = Machine()
+        machine.subscribe(-1000)
+        for step in (slow(0, hr=60, breath=12, spo2=97), slow(60_000, hr=11.5)):
+            step(machine)
+        machine.upload(60_000, [(HR, 60_000, 70)], 60_000, refused=True)
+        machine.advance(81_000)
+        self.assertEqual([f"{t} {event}" for t, event, _ in machine.events], ["60000 doubted", "80000 opened", "80000 dispatched"])
+
     def test_acknowledgement_comes_before_an_upload_at_the_same_time(self):
         # Called at 3500, in range since 60000, acknowledged at 180000: the upload of 180000 closes.
         recording = "time,HR_bpm\n1970-01-01T00:00:00Z,130\n1970-01-01T00:01:00Z,70\n1970-01-01T00:03:00Z,70\n"

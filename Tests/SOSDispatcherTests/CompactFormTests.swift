@@ -51,7 +51,7 @@ struct CompactFormTests {
         signal.heard(at: time(3603), declared: 0, SupervisionRules())
         signal.heard(at: time(9603), declared: 0, SupervisionRules())
         subscriber.supervision.sources["dev_1"] = Supervision.Source(
-            latest: [.heartRate: LatestValue(value: -0.0, at: time(3), measured: time(2), received: time(3))],
+            latest: [.heartRate: LatestValue(value: -0.0, at: time(3), measured: time(2), received: time(3), isRefused: true)],
             signals: [.heartRate: signal], runs: [low: Run(since: time(1), calmSince: time(0), length: 3, openings: [time(0), time(1)])],
             unchanged: [.heartRate: UnchangedRun(value: 71.000_1, since: time(-600), count: 121)],
             together: [.heartRate, .bloodPressureMax], tornSeen: false)

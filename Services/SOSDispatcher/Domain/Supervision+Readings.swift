@@ -49,7 +49,8 @@ extension Supervision {
         if shaking.isEmpty, let torn = torn(counting, in: upload, thresholds) { return doubted(torn, in: upload) }
         var actions = counting.isEmpty ? [] : heard(counting, in: upload, thresholds)
         var findings = take(counting, in: upload, thresholds)
-        actions += endQuestions(about: Set(counting.map(\.type)), findings)
+        // What is refused and takes nothing back answers no question either.
+        actions += endQuestions(about: upload.isRefused ? findings.taken : Set(counting.map(\.type)), findings)
         for entry in shaking { actions += shaken(entry) }
         if rules.seizureCallsAmbulance {
             findings.entries += shaking.map(CriticalEntry.init(shaking:))
@@ -229,15 +230,22 @@ extension Supervision.Source {
         (signals.values.map(\.last) + latest.values.map(\.received)).max() ?? Timestamp(milliseconds: .min)
     }
 
-    /// Makes the entry its metric's latest value, unless it is older and harmless.
+    /// Makes the entry its metric's latest value, unless it is harmless, and older or refused where the latest is not.
     /// - Parameter time: when it was measured and received, on the machine's time line.
     fileprivate mutating func take(
         _ entry: Sample, in upload: Supervision.Upload, at time: (measured: Timestamp, received: Timestamp), _ thresholds: Thresholds
     ) -> Bool {
         guard let value = entry.value, thresholds.watches(entry.type) else { return false }
-        if let known = latest[entry.type], time.measured < known.measured, thresholds.passed(entry.type, value) == nil { return false }
+        var isRefused = upload.isRefused
+        if let known = latest[entry.type] {
+            let stands = known.stands(against: upload)
+            if thresholds.passed(entry.type, value) == nil, stands || time.measured < known.measured { return false }
+            // What was critical before is not taken back by a critical one in between.
+            if stands, thresholds.passed(entry.type, known.value) != nil { isRefused = false }
+        }
         latest[entry.type] = LatestValue(
-            value: value, at: min(entry.at, upload.ageEnd), measured: time.measured, received: time.received)
+            value: value, at: min(entry.at, upload.ageEnd), measured: time.measured, received: time.received,
+            isRefused: isRefused ? true : nil)
         return true
     }
 

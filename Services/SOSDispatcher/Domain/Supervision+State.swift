@@ -196,6 +196,8 @@ extension Supervision {
         var source = ""
         /// Whether a person typed it in or imported it: it is judged, and says nothing of whether a device is heard (SOS-34).
         var isTyped = false
+        /// Whether ingest refused its entries: they may alarm, and take back nothing that is stored.
+        var isRefused = false
         var declaredInterval: Duration?
         /// When the device first tried to send it, by its own clock; nil where it does not say.
         var firstTriedAt: Timestamp?
@@ -216,6 +218,12 @@ struct LatestValue: Hashable, Codable, Sendable {
     /// When it was measured and when it was received, on the machine's time line.
     var measured: Timestamp
     var received: Timestamp
+    /// Whether nothing but what ingest refused made it: what is refused as well may take it back. nil is false.
+    var isRefused: Bool?
+
+    /// Whether what is in range of an upload that was refused says nothing against it. It does where a clock was set back since: then all
+    /// that is measured now is refused.
+    func stands(against upload: Supervision.Upload) -> Bool { upload.isRefused && isRefused != true && at <= upload.ageEnd }
 }
 
 /// How one breach has gone by one source's values.

@@ -24,7 +24,7 @@ extension SupervisionService {
             }
             guard !recorded.samples.isEmpty else { return }
             var effects = Effects()
-            hear(recorded, of: person, at: received, &effects)
+            hear(recorded, of: person, at: received, isRefused: true, &effects)
             settleSoon(effects)
             return
         }
@@ -81,10 +81,10 @@ extension SupervisionService {
         }
     }
 
-    func upload(_ recorded: SamplesRecorded, at received: Timestamp) -> Supervision.Upload {
+    func upload(_ recorded: SamplesRecorded, at received: Timestamp, isRefused: Bool = false) -> Supervision.Upload {
         Supervision.Upload(
             at: received, receivedAt: recorded.receivedAt, sentAt: recorded.sentAt, source: "\(recorded.device)",
-            isTyped: recorded.isTyped, declaredInterval: recorded.intervalMs.map { .milliseconds($0) },
+            isTyped: recorded.isTyped, isRefused: isRefused, declaredInterval: recorded.intervalMs.map { .milliseconds($0) },
             firstTriedAt: recorded.firstTriedAt, entries: recorded.samples)
     }
 }

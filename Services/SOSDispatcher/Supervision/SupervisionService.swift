@@ -197,9 +197,13 @@ actor SupervisionService {
         return isBeginningStored
     }
 
-    /// - Parameter received: when ingest received it, on the steady clock.
-    func hear(_ recorded: SamplesRecorded, of person: PersonID, at received: Timestamp, _ effects: inout Effects) {
-        let upload = upload(recorded, at: received)
+    /// - Parameters:
+    ///   - received: when ingest received it, on the steady clock.
+    ///   - isRefused: whether ingest stores it nowhere.
+    func hear(
+        _ recorded: SamplesRecorded, of person: PersonID, at received: Timestamp, isRefused: Bool = false, _ effects: inout Effects
+    ) {
+        let upload = upload(recorded, at: received, isRefused: isRefused)
         change(person, &effects, after: upload) { $0.uploaded(upload) }
         noteJudged(recorded, of: person)
         metrics.decided(after: .now - recorded.receivedAt)

@@ -64,6 +64,8 @@ class Latest:                                   # §2: of one metric and source
     value: float
     measured: int
     received: int
+    own: int                                    # its own time, at most that up to which ages of its upload count
+    refused: bool
 
 
 @dataclass
@@ -231,20 +233,22 @@ class Machine:
 
     # ---- §2: measurements
 
-    def measure(self, counting, t, source):
+    def measure(self, counting, t, source, aged_to, refused):
         """Takes the measurements of an upload. What is critical in it, and which breaches it proves."""
         groups = {}
         for metric, at, measured, value in counting:
             groups.setdefault(at, []).append((metric, measured, value))
         entries, proven, taken_metrics = [], set(), set()
-        for group in (groups[at] for at in sorted(groups)):
-            taken = []
+        for at in sorted(groups):
+            group, taken = groups[at], []
             for metric, measured, value in group:
                 if not self.is_watched(metric):
                     continue
                 known = self.latest.get((metric, source))
-                if known is None or measured >= known.measured or self.is_beyond(metric, value):
-                    self.latest[metric, source] = Latest(value, measured, t)
+                stands = refused and known is not None and not known.refused and known.own <= aged_to
+                if known is None or self.is_beyond(metric, value) or measured >= known.measured and not stands:
+                    keeps = stands and self.is_beyond(metric, known.value)
+                    self.latest[metric, source] = Latest(value, measured, t, min(at, aged_to), refused and not keeps)
                     taken.append((metric, value))
             if not taken:
                 continue
@@ -451,11 +455,12 @@ class Machine:
 
     # ---- §3.2, §3.3: uploads
 
-    def upload(self, t, entries, interval=0, source="", sent=None):
-        """Entries are (metric, own time, value); `sent` is what the device's clock said, or None."""
-        self.happens(t, lambda: self._upload(t, t if sent is None else sent, entries, interval, source))
+    def upload(self, t, entries, interval=0, source="", sent=None, refused=False, received=None):
+        """Entries are (metric, own time, value); `sent` is what the device's clock said, `received` what the receiving one did, if not t."""
+        received = t if received is None else received
+        self.happens(t, lambda: self._upload(received, received if sent is None else sent, entries, interval, source, refused))
 
-    def _upload(self, received, sent, entries, interval, source):
+    def _upload(self, received, sent, entries, interval, source, refused):
         if not self.subscribed:
             return
         t = self.now
@@ -464,7 +469,7 @@ class Machine:
         if self.state != "PAUSED":
             counting = [(metric, at, t - age, value) for metric, at, age, value in aged if self.counts(metric, age, value)]
             if counting:
-                self.readings(counting, t, interval, source)
+                self.readings(counting, t, interval, source, min(received, sent), refused)
             self.late_reading(aged, t, source)
         for at, age in [(at, age) for metric, at, age, _ in aged if metric == "fall" and age <= EVENT_AGE]:
             if not self.is_known("fall", source, at, age, latest):
@@ -488,7 +493,7 @@ class Machine:
     def counts(self, metric, age, value):
         return age <= self.rules["max_age"] and is_possible(metric, value) and (metric in VITAL or self.is_watched(metric))
 
-    def readings(self, counting, t, interval, source):
+    def readings(self, counting, t, interval, source, aged_to, refused):
         whole, torn_since = self.whole.get(source, (set(), False))
         if self.is_torn(counting, source, whole, torn_since):
             self.whole[source] = whole, True
@@ -499,8 +504,8 @@ class Machine:
         self.whole[source] = {metric for metric, *_ in counting}, False
         self.hear(counting, t, interval, source)
         self.forget_old(t)
-        entries, proven, taken = self.measure(counting, t, source)
-        metrics = {metric for metric, *_ in counting}
+        entries, proven, taken = self.measure(counting, t, source, aged_to, refused)
+        metrics = taken if refused else {metric for metric, *_ in counting}
         if self.doubt and self.doubt.metric in metrics:
             if not any(entry.metric == self.doubt.metric for entry in entries):
                 self.emit("doubt-ended", self.doubt.metric)

@@ -33,11 +33,11 @@ struct SupervisionStory {
     /// `received` is the time by ingest's own clock, where that one was set, `sent` what the device's own clock says, where it tells that.
     mutating func upload(
         _ seconds: Double, received: Double? = nil, sent: Double? = nil, _ entries: [Sample], interval: Duration? = nil,
-        source: String = "", isTyped: Bool = false
+        source: String = "", isTyped: Bool = false, isRefused: Bool = false
     ) {
         let upload = Supervision.Upload(
             at: Self.at(seconds), receivedAt: Self.at(received ?? seconds), sentAt: sent.map(Self.at), source: source, isTyped: isTyped,
-            declaredInterval: interval, entries: entries)
+            isRefused: isRefused, declaredInterval: interval, entries: entries)
         actions += machine.uploaded(upload)
     }
 
