@@ -167,7 +167,8 @@ struct RemoveIntegratorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Takes an integrator out of the choice.",
         discussion: """
-            Emergencies that it was called for are brought to their end with it, cancels included.
+            Emergencies that it was called for are brought to their end with it, cancels included. Where it is being called and has not \
+            answered, the next one is called within a second.
 
             Example: trackme integrator remove milan
 

@@ -14,13 +14,20 @@ extension Dispatcher {
     private var worseEscalatesAfter: Duration { min(DispatchOutbox.worseAfter, nextAfter) + (escalatesAfter - nextAfter) }
 
     /// The next integrator of the order is called as well, where those who were called have not answered for too long, or nobody has
-    /// acknowledged that the person is worse (SOS-32).
+    /// acknowledged that the person is worse (SOS-32). Whoever the operator has removed is not waited for.
     func escalate(_ emergency: EmergencyID) {
-        guard let file = works[emergency]?.file, let due = file.escalation(after: escalatesAfter, worse: worseEscalatesAfter),
-            due <= clock.now
-        else { return }
+        guard let file = works[emergency]?.file else { return }
+        if !file.isTaken, let removed = latestAsked(in: file), removed.isRetired {
+            return callNext(in: emergency, after: .zero, because: "\(removed.name) was removed")
+        }
+        guard let due = file.escalation(after: escalatesAfter, worse: worseEscalatesAfter), due <= clock.now else { return }
         let why = file.isTaken ? "nobody has acknowledged that the person is worse" : "nobody has answered for long enough"
         callNext(in: emergency, after: escalatesAfter, because: why)
+    }
+
+    /// Who was asked last to take the call that stands.
+    private func latestAsked(in file: DispatchMachine) -> Integrator? {
+        file.lines.keys.sorted().first { file.isLatestAsked($0) }.flatMap { registry.integrator($0) }
     }
 
     private func callNext(in emergency: EmergencyID, after bound: Duration, because why: String) {

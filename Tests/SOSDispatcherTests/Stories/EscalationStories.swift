@@ -82,6 +82,26 @@ struct EscalationStories {
         }
     }
 
+    @Test("Who was removed while it was being called stayed the only one called for half a minute: the next one is called at once")
+    func removed() async throws {
+        let (silent, next) = (Desk(.silent), Desk(.acknowledges(.accepted)))
+        try await Stage.play(next, and: silent) { stage in
+            // Nobody is called in addition for being waited for.
+            _ = try await stage.start(["TRACKME_SOS_NEXT_INTEGRATOR_S": "3600"])
+            try await Self.register(stage, "milan", 30, silent)
+            let person = try await stage.subscriber()
+            let emergency = try await Self.call(stage, person)
+            try await eventually("it is called") { !silent.receipts.isEmpty }
+            #expect(next.receipts.isEmpty)
+            _ = try await stage.question(RemoveIntegrator(name: "milan"))
+            try await eventually("the next one has taken the call") { try await stage.state(emergency) == "dispatched" }
+            #expect(next.receipts.first?.body == silent.receipts.first?.body)
+            let steps = try await stage.question(ReadTimeline(emergency: emergency)).steps
+            #expect(steps.contains { $0.event == "called-in-addition" && $0.detail == "desk: milan was removed" })
+            try await eventually("who was removed is told of it") { silent.receipts.contains { $0.id == "\(emergency)-1000000" } }
+        }
+    }
+
     @Test(
         "SOS-19, SOS-28: both dispatchers know who was called in addition; the second goes on alone, and tells whoever was called in vain"
     )
