@@ -23,7 +23,8 @@ struct AddIntegratorCommand: AsyncParsableCommand {
         commandName: "add", abstract: "Registers an integrator and shows its secrets once.",
         discussion: """
             Hand the webhook secret and the token over on a safe way; docs/integrators tells the other side what to do with them. \
-            --replace changes what is known of one and keeps its secrets.
+            --replace changes what is known of one and keeps its secrets, also of one that was removed; without it one that was removed gets \
+            new ones.
 
             Example: trackme integrator add milan --circle 45.4642,9.19,30 --url https://desk.example.org/sos --number +39021234567
             Example: trackme integrator add italy --polygon "47,6 47,14 36,19 36,6" --url https://italy.example.org/sos --format cap
@@ -61,7 +62,7 @@ struct AddIntegratorCommand: AsyncParsableCommand {
     var peer: String?
     @Option(help: ArgumentHelp("A test emergency every so many hours.", valueName: "hours"))
     var drillEvery: Double?
-    @Flag(help: "It may be there already.")
+    @Flag(help: "It may be there already: its secrets stay.")
     var replace = false
     @OptionGroup var suite: SuiteOptions
 

@@ -37,7 +37,9 @@ struct IntegratorsService: Sendable {
             if let known, !known.isRetired, !request.replaces { throw Failure(.conflict, "\(settings.name) is registered already") }
             let count = try table.all(db).count
             guard known != nil || count < IntegratorRules.mostIntegrators else { throw Failure(.conflict, "there are 200 integrators") }
-            var record = known?.record ?? fresh
+            // What was removed may have been stolen: its keys count again only where the operator asks for that.
+            let kept = known.flatMap { !$0.isRetired || request.replaces ? $0.record : nil }
+            var record = kept ?? fresh
             record.settings = settings
             let entry = try table.save(db, record, retired: false)
             let reply = AddIntegrator.Reply(webhookSecret: record.secrets[0], token: record.token, publicKey: publicKey)

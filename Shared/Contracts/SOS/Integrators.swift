@@ -94,7 +94,7 @@ extension StreamFamily {
     package static let dispatchType = "dispatch.v1"
 }
 
-/// Registers an integrator, or changes what is known of one; secrets that are there stay.
+/// Registers an integrator with new secrets, or changes what is known of one and keeps its secrets.
 package struct AddIntegrator: BusRequest {
     package static let method = "add-integrator"
     package static let owner = Peer.sosDispatcher
@@ -103,7 +103,8 @@ package struct AddIntegrator: BusRequest {
 
     /// `invalid`, with what to do, where they do not fit each other.
     package var settings: IntegratorSettings
-    /// Whether one of this name may be there already.
+    /// Whether one of this name may be there already: it keeps its secrets, also one that was removed. Without, `conflict` for one that is
+    /// registered, and new secrets for one that was removed.
     package var replaces: Bool
 
     package init(settings: IntegratorSettings, replaces: Bool) {

@@ -350,5 +350,28 @@ struct IntegratorStories {
         }
     }
 
+    @Test("Who was removed after a theft and added again had the stolen secret and token: they are new, unless the operator keeps them")
+    func addedAgain() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.playStarted(and: desk) { stage, _ in
+            let settings = IntegratorSettings(name: "milan", area: Self.around, url: desk.address)
+            let stolen = try await register(stage, settings)
+            _ = try await stage.question(RemoveIntegrator(name: "milan"))
+            let fresh = try await register(stage, settings, desk)
+            #expect(fresh.webhookSecret != stolen.webhookSecret && fresh.token != stolen.token)
+            let emergency = try await call(stage, .random())
+            try await eventually("the acknowledgement") { try await stage.state(emergency) == "dispatched" }
+            let receipt = try #require(desk.receipts.first)
+            let signature = WebhookSignature(id: receipt.id, timestamp: receipt.timestamp, signatures: receipt.signatures)
+            try signature.verify(body: receipt.body, secrets: [WebhookSecret(fresh.webhookSecret)], now: .now)
+            #expect(throws: (any Error).self) {
+                try signature.verify(body: receipt.body, secrets: [WebhookSecret(stolen.webhookSecret)], now: .now)
+            }
+            _ = try await stage.question(RemoveIntegrator(name: "milan"))
+            let kept = try await stage.question(AddIntegrator(settings: settings, replaces: true))
+            #expect(kept.webhookSecret == fresh.webhookSecret && kept.token == fresh.token)
+        }
+    }
+
     private static let sender = HTTPSender.anywhere()
 }
