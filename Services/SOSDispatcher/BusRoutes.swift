@@ -69,7 +69,7 @@ struct BusRoutes: Sendable {
         let last = await canary.last
         return ReadAvailability.Reply(
             dispatcher: role.peer, since: since, ok: counts.ok, late: counts.late, missed: counts.missed, lastAt: last?.at,
-            last: last?.outcome.word, uncounted: uncounted)
+            last: last?.outcome.word, uncounted: uncounted, withoutDevice: try await supervision.withoutDevice())
     }
 
     private func list(_ request: ListEmergencies, _ context: RequestContext) async throws -> ListEmergencies.Reply {

@@ -86,6 +86,17 @@ struct ChecksTests {
         #expect(Checks.availability(reply(missed: 1), lately: reply(ok: 700)).level == .ok, "long ago, and within what is promised")
     }
 
+    @Test("doctor said nothing of supervised people whose devices a restore of ingest had forgotten: it warns of how many there are")
+    func peopleWithoutDevice() {
+        func finding(_ count: Int?) -> Finding? {
+            Checks.devices(
+                ReadAvailability.Reply(
+                    dispatcher: .sosDispatcher, since: nil, ok: 0, late: 0, missed: 0, lastAt: nil, last: nil, withoutDevice: count))
+        }
+        #expect(finding(nil) == nil && finding(0) == nil)
+        #expect(finding(3)?.level == .warning && finding(3)?.detail.hasSuffix(": 3") == true)
+    }
+
     @Test("a mistyped setting is found, and the right one is guessed")
     func strangers() {
         let known: Set<String> = ["TRACKME_SOS_DISPATCH_AT_S", "TRACKME_HTTP_PORT"]

@@ -46,9 +46,9 @@ struct Devices: Sendable {
         let person = request.person ?? .random()
         // The dispatchers name their synthetic subscribers themselves, so that both know them whatever store is put back.
         let isSynthetic = (asked.peer.deputyOf ?? asked.peer) == .sosDispatcher
-        if let known = request.person, !isSynthetic { try await requireKnown(known) }
         let key: SymmetricKey
         do {
+            if let known = request.person, !isSynthetic { try requireKnown(known) }
             key = try await vault.keys.makeKey(for: person)
         } catch is KeyDestroyed {
             throw Failure(.notFound, "there is no such person")
@@ -89,8 +89,11 @@ struct Devices: Sendable {
         }
     }
 
-    private func requireKnown(_ person: PersonID) async throws {
-        guard registry.number(of: person) != nil else { throw Failure(.notFound, "there is no such person") }
+    /// By their key too: where the store alone was put back, whoever was made since the copy has one, and is supervised still.
+    private func requireKnown(_ person: PersonID) throws {
+        guard try registry.number(of: person) != nil || vault.keys.key(of: person) != nil else {
+            throw Failure(.notFound, "there is no such person")
+        }
     }
 
     // MARK: Revoking

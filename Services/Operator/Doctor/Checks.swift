@@ -144,6 +144,14 @@ enum Checks {
             subject, "\(detail), fewer than 99.99 %", mend: "see `trackme sos availability`; what it was down for counts as missed")
     }
 
+    /// Whom nothing can be heard of; nil where there is nobody. It may be their own wish, and they have been told.
+    static func devices(_ reply: ReadAvailability.Reply) -> Finding? {
+        guard let count = reply.withoutDevice, count > 0 else { return nil }
+        return .warning(
+            "devices for \(reply.dispatcher)", "people who are supervised and have no device that may deliver: \(count)",
+            mend: "after a restore of ingest they must pair their devices anew; `trackme device add --person` for those without an account")
+    }
+
     /// - Parameter integrators: those that have a number, and whether nothing else leads to them.
     static func texts(to integrators: [(name: String, alone: Bool)], canBeSent: Bool) -> [Finding] {
         guard !canBeSent else { return integrators.isEmpty ? [] : [.ok("texts", "a provider of SMS is set")] }

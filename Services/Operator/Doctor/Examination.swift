@@ -60,6 +60,7 @@ struct Examination: Sendable {
             for peer in [Peer.sosDispatcher, .sosDeputy] {
                 guard let month = await read(24 * 30, peer) else { continue }
                 findings.append(Checks.availability(month, lately: await read(2, peer)))
+                if let finding = Checks.devices(month) { findings.append(finding) }
             }
             return findings
         }

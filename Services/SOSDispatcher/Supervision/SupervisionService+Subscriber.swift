@@ -27,6 +27,15 @@ extension SupervisionService {
         return waiting.keys.prefix(limit).map { $0 }
     }
 
+    /// How many of those who want to be supervised now have no device of which anything could be heard.
+    func withoutDevice() async throws -> Int {
+        let equipped = try await store.peopleWithDevices()
+        return people.count { person, watched in
+            let state = watched.subscriber.supervision
+            return state.subscribed && state.stage != .paused && !isSynthetic(person) && !equipped.contains(person)
+        }
+    }
+
     /// One who has paused supervision.
     struct Pausing: Sendable {
         let person: PersonID

@@ -61,8 +61,8 @@ package struct AddDevice: BusRequest {
     package static let clients: Set<Peer> = [.trackme, .sosDispatcher, .sosDeputy]
     package static let mutates = true
 
-    /// nil makes a new one; `not-found` for one who is unknown, unless a dispatcher asks, which names its synthetic subscriber itself;
-    /// `conflict` for one with 100 active devices.
+    /// nil makes a new one; `not-found` for one who is unknown and has no key here, unless a dispatcher asks, which names its synthetic
+    /// subscriber itself; `conflict` for one with 100 active devices.
     package var person: PersonID?
     /// What the person calls it; at most 64 characters, sealed at rest.
     package var name: String

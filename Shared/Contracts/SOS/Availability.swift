@@ -33,12 +33,15 @@ package struct ReadAvailability: BusRequest {
         package var last: String?
         /// How many of them all are in the dispatcher's memory alone, since its store does not take them; nil from earlier releases.
         package var uncounted: Int?
+        /// How many people are subscribed, have not paused, and have no device that may deliver; nil from earlier releases.
+        package var withoutDevice: Int?
 
         package init(
-            dispatcher: Peer, since: Timestamp?, ok: Int, late: Int, missed: Int, lastAt: Timestamp?, last: String?, uncounted: Int? = nil
+            dispatcher: Peer, since: Timestamp?, ok: Int, late: Int, missed: Int, lastAt: Timestamp?, last: String?, uncounted: Int? = nil,
+            withoutDevice: Int? = nil
         ) {
             (self.dispatcher, self.since, self.ok, self.late, self.missed) = (dispatcher, since, ok, late, missed)
-            (self.lastAt, self.last, self.uncounted) = (lastAt, last, uncounted)
+            (self.lastAt, self.last, self.uncounted, self.withoutDevice) = (lastAt, last, uncounted, withoutDevice)
         }
     }
 }

@@ -211,6 +211,19 @@ import Testing
         }
     }
 
+    @Test("After ingest.db alone was put back nobody could give a device to who was made since and is supervised: their key is enough")
+    func knownByTheirKey() async throws {
+        try await IngestHarness.run { harness in
+            let (person, erased) = (PersonID.random(), PersonID.random())
+            for known in [person, erased] { _ = try await harness.ingest.keys.makeKey(for: known) }
+            let added = try await harness.addDevice(of: person)
+            #expect(added.person == person)
+            _ = try await harness.post([.pulse(1000, 60)], token: added.token)
+            try await harness.ingest.keys.destroyKey(of: erased)
+            await #expect(throws: Failure.self) { try await harness.addDevice(of: erased) }
+        }
+    }
+
     @Test("Who begins in the middle asks for the newest entry of each metric")
     func latest() async throws {
         try await IngestHarness.runWithDevice { harness, device in

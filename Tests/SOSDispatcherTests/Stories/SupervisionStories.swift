@@ -205,6 +205,20 @@ struct SupervisionStories {
         }
     }
 
+    @Test("Nobody saw that supervised people had no device any more, as after a restore of ingest alone: they are counted")
+    func withoutDevice() async throws {
+        try await Stage.playStarted { stage, _ in
+            @Sendable func count() async throws -> Int? { try await stage.question(ReadAvailability(hours: 1)).withoutDevice }
+            let (worn, paused) = (try await stage.subscriber(), try await stage.subscriber())
+            let device = DeviceID.random()
+            try await stage.ingest.say(DeviceState(device: device, person: worn, active: true, intervalMs: 1000))
+            _ = try await stage.question(PauseSupervision(person: paused, paused: true))
+            try await eventually("everybody who is supervised has one") { try await count() == 0 }
+            try await stage.ingest.say(DeviceState(device: device, person: worn, active: false, intervalMs: 1000))
+            try await eventually("one has none") { try await count() == 1 }
+        }
+    }
+
     @Test("SOS-03, SOS-04: who pauses or leaves is not supervised, also after a restart")
     func pauseAndLeave() async throws {
         try await Stage.play(Desk(.acknowledges(.accepted))) { stage in
