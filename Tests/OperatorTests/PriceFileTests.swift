@@ -44,6 +44,23 @@ struct PriceFileTests {
         #expect(throws: OperatorError.self) { try PriceFile.read("/nowhere/prices.json") }
     }
 
+    @Test(
+        "a price list without types or rebates was refused without a word of what is missing: the member is named",
+        arguments: [
+            (#""rebates":[{"fromPersons":10,"percent":15}],"#, "", "rebates is missing"),
+            (#""types":{"position":{"seconds":40,"minutes":20,"hours":10}},"#, "", "types is missing"),
+            (#","hours":10"#, "", "types.position.hours is missing"), (#""EUR""#, "7", "currency is of the wrong form"),
+            (#""percent":15"#, #""percent":"15""#, "rebates.0.percent is of the wrong form"), ("}", "", "it is no JSON object"),
+        ])
+    func named(_ part: String, _ other: String, _ fault: String) {
+        do {
+            _ = try PriceFile.list(Data(Self.text.replacing(part, with: other).utf8))
+            Issue.record("it was taken")
+        } catch {
+            #expect("\(error)".contains(fault), "\(error)")
+        }
+    }
+
     @Test("payments are named by their ids")
     func arguments() throws {
         let payment = PaymentID.random()

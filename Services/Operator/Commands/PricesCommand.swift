@@ -34,7 +34,7 @@ struct SetPricesCommand: AsyncParsableCommand {
             and for each data type and each day that was begun one price per granularity; usual holds for every type that types does not \
             name; rebates are for many persons asked for at once; taxBasisPoints 2200 is 22 %. The data of groups are free of charge \
             without groups; with it each group request that is accepted costs perRequest, and perThousandEntries for each thousand \
-            entries that was begun.
+            entries that was begun. All members but groups are required: types is {} and rebates is [] where there are none.
 
             Example: {"currency":"EUR","perRequest":500,"usual":{"seconds":20,"minutes":10,"hours":5},
                       "types":{"position":{"seconds":40,"minutes":20,"hours":10}},
@@ -72,13 +72,25 @@ enum PriceFile {
         do {
             prices = try JSONDecoder().decode(PriceList.self, from: data)
         } catch {
-            throw OperatorError(.failed, "this is not a price list", mend: "`trackme prices show` writes one; --help shows an example")
+            throw OperatorError(
+                .failed, "this is not a price list: \(what(error))", mend: "`trackme prices show` writes one; --help shows an example")
         }
         let faults = prices.faults
         guard faults.isEmpty else {
             throw OperatorError(.failed, faults.joined(separator: "\n"), mend: "correct the file; --help shows an example")
         }
         return prices
+    }
+
+    /// Which member is wrong, and how.
+    private static func what(_ error: any Error) -> String {
+        func named(_ path: [any CodingKey]) -> String { path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".") }
+        switch error as? DecodingError {
+        case .keyNotFound(let key, let context): return "\(named(context.codingPath + [key])) is missing"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            return context.codingPath.isEmpty ? "it is no JSON object" : "\(named(context.codingPath)) is of the wrong form"
+        default: return "it is no JSON object"
+        }
     }
 
     static func text(of prices: PriceList) throws -> String {
