@@ -47,6 +47,15 @@ struct SandboxTests {
         #expect(kit.exports.allSatisfy { $0.count(where: { $0 == "'" }) == 2 })
     }
 
+    @Test("the sandbox could not be told its ports: they follow the first one, of a suite of its own")
+    func ports() throws {
+        #expect(try Sandbox.parse(["--first-port", "9400"]).firstPort == 9400)
+        #expect(try Sandbox.parse(["--first-port", "65528"]).firstPort == 65_528, "the last one is 65535")
+        for wrong in [["--first-port", "65529"], ["--first-port", "80"], ["--first-port", "9400", "--running"]] {
+            #expect(throws: (any Error).self) { try Sandbox.parse(wrong) }
+        }
+    }
+
     @Test("days are bounded, and the help teaches what comes next")
     func arguments() throws {
         #expect(try Sandbox.parse(["--days", "60", "--once"]).once)

@@ -41,6 +41,11 @@ struct Sandbox: AsyncParsableCommand {
             "Keep everything in this folder; default: a temporary one that is removed. With --running: the suite's folder.",
             valueName: "folder"))
     var data: String?
+    @Option(
+        help: ArgumentHelp(
+            "Without --running: the first of the \(OwnDemoSuite.portCount) ports in a row that it takes; default: any that are free.",
+            valueName: "port"))
+    var firstPort: Int?
     @Option(help: "Days of the past that have data.")
     var days = 3
     @Flag(help: "End after the first request that was accepted.")
@@ -54,13 +59,19 @@ struct Sandbox: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...Self.daysMost).contains(days) else { throw ValidationError("--days is 1 to \(Self.daysMost)") }
+        guard let firstPort else { return }
+        guard !running else { throw ValidationError("--first-port is for a suite of its own, without --running") }
+        guard OwnDemoSuite.firstPorts.contains(firstPort) else {
+            throw ValidationError("--first-port is \(OwnDemoSuite.firstPorts.lowerBound) to \(OwnDemoSuite.firstPorts.upperBound)")
+        }
     }
 
     func run() async throws {
         try await reportingErrors {
             if running { return try await play(runningPlace) }
             try await OwnDemoSuite.inFolder(data, called: "sandbox") { folder in
-                let suite = OwnDemoSuite(folder: folder, verbose: verbose, settings: Self.ownSettings) { Self.say($0) }
+                let suite = OwnDemoSuite(
+                    folder: folder, verbose: verbose, firstPort: firstPort, settings: Self.ownSettings, say: { Self.say($0) })
                 try await suite.run { target in
                     _ = try await SuiteConnection.with(target.layout) { try await $0.ask(SetPrices(prices: Self.ownPrices)) }
                     try await play(

@@ -10,12 +10,17 @@ import Synchronization
 struct OwnDemoSuite: Sendable {
     let folder: URL
     let verbose: Bool
+    /// The first of its ports, which follow one another; nil takes any that are free.
+    var firstPort: Int?
     /// Settings of the services beside the demo's own.
     var settings: [String: String] = [:]
     /// Where its progress is shown.
     var say: @Sendable (String) -> Void = { DemoPlay.say($0) }
 
     private static let startBound = Duration.seconds(20)
+    /// Of the services and the desk.
+    static let portCount = 8
+    static let firstPorts = 1024...65_536 - portCount
 
     /// Gives `body` the named folder, or a temporary one that is removed when all went well.
     static func inFolder(_ name: String?, called: String = "demo", _ body: (URL) async throws -> Void) async throws {
@@ -31,7 +36,7 @@ struct OwnDemoSuite: Sendable {
     }
 
     func run(_ play: (DemoTarget) async throws -> Void) async throws {
-        let found = try FreePorts.find(8)
+        let found = try chosenPorts()
         let layout = SuiteLayout(data: folder.path, environment: ProcessInfo.processInfo.environment)
         var ports = SuitePorts()
         (ports.ingestPort, ports.sosPort, ports.consentPort, ports.notifierPort) = (found[0], found[1], found[3], found[4])
@@ -78,6 +83,14 @@ struct OwnDemoSuite: Sendable {
             throw OperatorError(.failed, "the suite did not stop cleanly", mend: "its lines are in \(log.file.path)")
         }
         say("the suite stopped cleanly")
+    }
+
+    /// Those that were asked for, if nobody has any of them; else any.
+    private func chosenPorts() throws -> [Int] {
+        guard let firstPort else { return try FreePorts.find(Self.portCount) }
+        let chosen = Array(firstPort..<firstPort + Self.portCount)
+        for port in chosen { try PortProbe.requireFree(port, at: "127.0.0.1", option: "--first-port") }
+        return chosen
     }
 
     /// A desk in this process; `body` gets the file of its log.
