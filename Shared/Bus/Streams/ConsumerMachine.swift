@@ -77,6 +77,23 @@ struct ConsumerMachine: Sendable {
         knowsHeads && lines[stream]?.isCurrent ?? false
     }
 
+    /// Whether facts of any stream are known to exist that were not received, and are asked for where they are.
+    var isBehind: Bool {
+        lines.values.contains { $0.missing > 0 && !$0.isForeign }
+    }
+
+    /// Whether a frame comes before its turn, or has none. Ask before it is heard.
+    /// - Parameter orNext: also where it is next, since what was received before it is not applied yet.
+    func isAhead(_ header: StreamHeader, orNext: Bool) -> Bool {
+        guard let line = lines[header.stream] else { return false }
+        if header.sequence == 0 { return true }
+        guard case .at(let epoch, let next) = line.place, epoch == header.epoch, !line.isForeign else { return false }
+        return header.sequence > next || orNext && header.sequence == next
+    }
+
+    /// Whether something was received that `take` has not given yet.
+    var hasSteps: Bool { !steps.isEmpty }
+
     // MARK: What happened
 
     /// A frame of one of the streams came, live.
