@@ -39,12 +39,11 @@ struct Watchman: Sendable {
 
     /// Runs until it is cancelled.
     func run() async throws {
-        let begun = ContinuousClock.now
+        let ingest = IngestLag(samples: samples)
         var lag = Bound(what: "entries of ingest are not received", limit: settings.lagBound)
         var age = Bound(what: "a call is not acknowledged", limit: settings.outboxBound)
         while true {
-            // Nothing heard yet counts from the start.
-            let behind = samples.age ?? ContinuousClock.now - begun
+            let behind = ingest.current
             metrics.lagging(behind)
             lag.look(behind, logger)
             age.look(await dispatcher.oldestWaiting, logger)
