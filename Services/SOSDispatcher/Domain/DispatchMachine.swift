@@ -62,7 +62,22 @@ struct DispatchMachine: Hashable, Sendable {
         decided.filter { $0.id.place < id.place || id.isRelease }
     }
 
+    /// The call that stands with everything behind it, releases included, in sequence.
+    var standing: [OutboxMessage] {
+        let earliest = latestAlert?.id.place ?? 0
+        var known = Dictionary(decided.map { ($0.id, $0) }) { first, _ in first }
+        for message in lines.values.flatMap(\.messages) where message.id.isRelease { known[message.id] = message }
+        return known.values.filter { $0.id.place >= earliest }.sorted { $0.id.place < $1.id.place }
+    }
+
     // MARK: What happens
+
+    /// Takes in how the emergency stands at the other dispatcher. What is known here stays as it is, but for what has ended there alone.
+    mutating func takeIn(_ theirs: DispatchMachine) {
+        let unknown = theirs.decided.filter { told in !decided.contains { $0.id == told.id } }
+        decided = (decided + unknown).sorted { $0.id.place < $1.id.place }
+        for (integrator, outbox) in theirs.lines { lines[integrator, default: DispatchOutbox()].takeIn(outbox) }
+    }
 
     /// Takes a decision in: it goes to whoever was called, has not refused and was not released; if that is nobody, to the first of
     /// `order`.

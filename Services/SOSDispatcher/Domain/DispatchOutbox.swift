@@ -135,6 +135,17 @@ struct DispatchOutbox: Hashable, Sendable {
         insert(message)
     }
 
+    /// As the other dispatcher tells it; see `DispatchMachine.takeIn`.
+    mutating func takeIn(_ theirs: DispatchOutbox) {
+        for message in theirs.messages {
+            guard let known = self.message(message.id) else {
+                insert(message)
+                continue
+            }
+            if let end = message.end, known.end == nil { change(message.id) { $0.end = end } }
+        }
+    }
+
     /// Another has taken the call: that is all that is still said. Replaces the same release of the other dispatcher's, unless it was sent.
     mutating func release(_ message: OutboxMessage) {
         if let known = self.message(message.id) {

@@ -78,6 +78,20 @@ extension Dispatcher {
         }
     }
 
+    /// Goes on with emergencies of which nothing was known here, as they stand at the other dispatcher. Supervision has noted them for the
+    /// journal with the states of their people.
+    func takeOver(_ outboxes: [EmergencyID: (person: PersonID, outbox: DispatchMachine)]) {
+        for (emergency, told) in outboxes {
+            let file = CallPurpose(of: told.person, drill: nil, names.synthetic).admitted(told.outbox)
+            var work = works[emergency] ?? Work(person: told.person, since: clock.now)
+            work.file.takeIn(file)
+            work.closedAt = nil
+            works[emergency] = work
+            startDeliveryWorkers(emergency)
+            if let alert = work.file.latestAlert { tellIfTaken(alert.id) }
+        }
+    }
+
     /// Whoever was called there is called here too, if the call stands and one more may be called.
     private func join(_ integrator: String, _ id: MessageID) {
         guard let work = works[id.emergency], purpose(of: work).admits(integrator) else { return }

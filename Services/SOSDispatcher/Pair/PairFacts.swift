@@ -75,6 +75,8 @@ struct PersonSettings: Hashable, Codable, Sendable {
         var wall: Timestamp
         /// What the person has answered, on the sender's time line; nil for nothing, and from a release that did not tell it.
         var answered: [Watched.Answered]?
+        /// The emergency that runs; nil for none, and from a release that did not tell it.
+        var emergency: StandingEmergency?
     }
 }
 

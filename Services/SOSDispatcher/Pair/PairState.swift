@@ -169,6 +169,15 @@ final class PairState: Sendable {
         }
     }
 
+    /// The number behind every message that the other side is known to have sent or had answered; 1 where none is known.
+    func numberBehind(in emergency: EmergencyID) -> Int {
+        let known: [Int] = state.withLock { state in
+            state.heard[emergency].map { Array($0.kinds.keys) + $0.said.keys.map(\.message.sequence) } ?? []
+        }
+        let decided = known.map { MessageID(emergency: emergency, sequence: $0) }.filter { !$0.isRelease && !$0.isRepetition }
+        return (decided.map(\.sequence).max() ?? 0) + 1
+    }
+
     private static func remember(_ emergency: EmergencyID, _ state: inout State) {
         guard state.heard[emergency] == nil, !state.opened.contains(emergency) else { return }
         state.order.append(emergency)

@@ -51,6 +51,8 @@ struct PairTables: Sendable {
     static let wordsPerPerson = 16
     /// How many of the newest facts of its own stream a side looks through for answers, for the same reason.
     static let answersAmong: Int64 = 500
+    /// Of the messages of emergencies that run, in bytes, after which a page ends, for the same reason.
+    static let messageBytesPerPage = 256 << 10
 
     let role: PairRole
     let keys: PersonKeys
@@ -215,10 +217,12 @@ struct PairTables: Sendable {
     }
 
     /// One page of what holds now, for a side that knows nothing or was left behind.
-    /// - Parameter synthetic: are left out: whoever is told of one supervises it as anybody, and calls in earnest.
+    /// - Parameters:
+    ///   - running: an emergency with its messages.
+    ///   - synthetic: are left out: whoever is told of one supervises it as anybody, and calls in earnest.
     func snapshot(
         _ request: SnapshotStream, _ db: Database, participants: [String: PairState.Participant], open: (Data, PersonID) -> Watched?,
-        steady: Timestamp, except synthetic: SyntheticPeople
+        running: (PersonID, Episode) throws -> StandingEmergency?, steady: Timestamp, except synthetic: SyntheticPeople
     ) throws -> SnapshotStream.Reply {
         guard request.stream == role.stream else { throw Failure(.invalid, "this stream keeps no state; newcomers start at its head") }
         let head = try StreamLog().head(db, role.stream)
@@ -237,13 +241,15 @@ struct PairTables: Sendable {
             }
             facts += try toldErasures(db) + toldAnswers(head: head, db)
         }
-        var last: PersonID?
-        for row in rows {
+        var (last, messageBytes): (PersonID?, Int) = (nil, 0)
+        for row in rows where messageBytes < PairTables.messageBytesPerPage {
             guard let person: PersonID = row.value(0) else { continue }
             last = person
             guard let watched = open(row[1], person) else { continue }
+            let emergency = try watched.subscriber.supervision.episode.flatMap { try running(person, $0) }
+            messageBytes += emergency?.size ?? 0
             let standing = PersonSettings.Standing(
-                subscriber: watched.subscriber, steady: steady, wall: .now, answered: watched.answersToTell)
+                subscriber: watched.subscriber, steady: steady, wall: .now, answered: watched.answersToTell, emergency: emergency)
             let version = SettingsVersion(number: row[2] as Int64? ?? 0)
             facts.append(
                 .settings(
@@ -251,9 +257,10 @@ struct PairTables: Sendable {
                         person: person, version: version, settings: SubscriberSettings(watched.subscriber), standing: standing)))
             facts += try words(of: person, watched.subscriber.supervision.episode, db)
         }
+        let goesOn = rows.count == PairTables.peoplePerPage || messageBytes >= PairTables.messageBytesPerPage
         return try factLog(db).page(
             db, try facts.map { try FactLog.Current(type: PairFact.type, subject: $0.subject, body: $0, at: .now) },
-            next: rows.count == PairTables.peoplePerPage ? last.map { "\($0)" } : nil)
+            next: goesOn ? last.map { "\($0)" } : nil)
     }
 
     /// What the person and emergency services have said to whoever asks, before its store was restored: it told it then, and has forgotten

@@ -124,12 +124,13 @@ extension SupervisionService {
                 if answer.answer == .help { takeHelpAfterFine(of: answer.person, &effects) }
             }
         }
+        var outboxes: ToldOutboxes = [:]
         for fact in facts {
             switch fact {
             case .settings(let settings):
                 let person = settings.person
                 let (isNew, joins) = (!isSubscribed(person), people[person]?.subscriber.supervision.joins)
-                guard take(settings, &effects), isSubscribed(person) else { continue }
+                guard take(settings, &effects, &outboxes), isSubscribed(person) else { continue }
                 if isNew || people[person]?.subscriber.supervision.joins != joins { newcomers.append(person) }
             case .opened(let opened): take(opened, &effects)
             case .note, .answered, .attempted, .acknowledged, .contact, .erased: break
@@ -142,6 +143,8 @@ extension SupervisionService {
         let decided = changes
         changes = StoreBatch()
         journal.note(decided)
+        // What follows in these emergencies goes to whoever was called.
+        if !outboxes.isEmpty { await dispatcher.takeOver(outboxes) }
         await settle(effects)
         return newcomers
     }
@@ -162,7 +165,7 @@ extension SupervisionService {
         return pair.answers(in: emergency).last?.answer.callsOff == true
     }
 
-    private func take(_ fact: PersonSettings, _ effects: inout Effects) -> Bool {
+    private func take(_ fact: PersonSettings, _ effects: inout Effects, _ outboxes: inout ToldOutboxes) -> Bool {
         let person = fact.person
         // How the person is supervised there comes with the snapshot: these settings alone must not take its place.
         if untold.contains(person), fact.standing == nil, fact.settings.isSubscribed { return false }
@@ -178,7 +181,7 @@ extension SupervisionService {
             return true
         }
         if people[person] == nil, let standing = fact.standing {
-            stand(person, standing)
+            stand(person, standing, &effects, &outboxes)
         } else {
             people[person] = people[person] ?? Watched()
             change(person, &effects) { $0.set(fact.settings, at: clock.now) }
@@ -191,37 +194,6 @@ extension SupervisionService {
             pair.settle(person, SubscriberSettings(watched.subscriber))
         }
         return true
-    }
-
-    /// A newcomer goes on from where the other side stands: an emergency that runs there has the same name here.
-    private func stand(_ person: PersonID, _ standing: PersonSettings.Standing) {
-        var watched = Watched()
-        watched.subscriber = standing.subscriber
-        let offset = clock.steady(fromWall: standing.wall) - standing.steady
-        watched.subscriber.supervision = standing.subscriber.supervision.shifted(by: offset)
-        // Of the other one's clock.
-        watched.subscriber.supervision.clockSkew = nil
-        // Nobody knows whether the person has heard it.
-        watched.subscriber.supervision.episode?.askedBackAt = nil
-        // What was answered there has led to where that side stands: once more here it would call off what was called for since.
-        for var known in (standing.answered ?? []).reversed() {
-            known.count = pair.answers(in: known.emergency).count
-            known.lastAt = known.lastAt.map { $0 + offset }
-            watched.note(known)
-        }
-        for emergency in emergencies(watched.subscriber.supervision, of: person) {
-            var known = watched.answers(in: emergency)
-            known.count = pair.answers(in: emergency).count
-            watched.note(known)
-        }
-        var effects = Effects()
-        people[person] = watched
-        if watched.subscriber.card == nil { missingCards.note([person]) }
-        untold.remove(person)
-        change(person, &effects) { machine in
-            machine.listeningAgain(at: clock.now)
-            return []
-        }
     }
 
     private func take(_ opened: OpenedEmergency, _ effects: inout Effects) {
@@ -304,7 +276,7 @@ extension SupervisionService {
         }
     }
 
-    private func emergencies(_ state: Supervision.State, of person: PersonID) -> [EmergencyID] {
+    func emergencies(_ state: Supervision.State, of person: PersonID) -> [EmergencyID] {
         ([state.episode].compactMap(\.self) + state.beside).map { names.emergency(of: person, $0.trigger) }
     }
 

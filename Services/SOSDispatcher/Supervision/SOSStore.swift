@@ -231,8 +231,16 @@ struct SOSStore: Sendable {
                 request, db, participants: participants,
                 open: { sealed, person in
                     (try? keys.key(of: person)).flatMap { $0 }.flatMap { open(sealed, of: person, key: $0) }
-                }, steady: steady, except: synthetic)
+                }, running: { try standing(db, $0, $1) }, steady: steady, except: synthetic)
         }
+    }
+
+    /// nil where there is no record of it.
+    private func standing(_ db: Database, _ person: PersonID, _ episode: Episode) throws -> StandingEmergency? {
+        let row = try Row.fetchOne(db.cachedStatement(sql: EmergencyQuery.begunAt.sql), arguments: [person, episode.receivedAt])
+        guard let record = row.flatMap(EmergencyRecord.init) else { return nil }
+        let rows = try Row.fetchAll(db, sql: EmergencyQuery.messages.sql, arguments: [record.id])
+        return StandingEmergency(record, try outboxes(db, rows)[record.id]?.outbox ?? DispatchMachine())
     }
 
     /// The payload of a fact on an integrator's stream, from the message that it names; nil where the person was erased.

@@ -102,8 +102,8 @@ extension SupervisionAction {
 }
 
 extension DispatchMessage.Kind {
-    /// The number of an emergency's first message, if it is of this kind: an alert has always been before a cancel, here or elsewhere.
-    var first: Int { self == .cancel ? 1 : 0 }
+    /// The number of an emergency's first message, if it is of this kind: an alert has always been before all others, here or elsewhere.
+    var first: Int { self == .alert ? 0 : 1 }
 }
 
 extension Trigger {

@@ -161,6 +161,80 @@ struct RestoreStories {
     }
 
     @Test(
+        "SOS-28, SOS-32: a restored dispatcher knew an emergency that began since the copy by hearsay, and its 'worse' was sent by the other alone: it has its messages and numbers, and sends by itself"
+    )
+    func emergencyOfThePair() async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.playPair(desk) { stage, first, second in
+            let copy = try await Self.copy(stage)
+            let person = try await stage.subscriber()
+            try await eventually("the second knows") { await second.parts.supervision.people[person] != nil }
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            let emergency = try await stage.askForHelp(person)
+            for dispatcher in [first, second] {
+                try await eventually("it is taken") { try await dispatcher.parts.store.emergency(emergency)?.state == .dispatched }
+            }
+            let taken = try await second.parts.store.emergency(emergency)
+            await first.stop()
+            try await second.parts.journal.commitEverything()
+
+            try Self.putBack(copy, stage)
+            let restored = try await stage.start()
+            try await eventually("the call is known to be taken") {
+                await restored.parts.dispatcher.works[emergency]?.file.isTaken == true
+            }
+            try await eventually("it is listed") { try await restored.parts.store.emergency(emergency) == taken }
+            #expect(try await stage.timeline(emergency).prefix(3) == ["alerted", "dispatched", "acknowledged"])
+            let stored = try await restored.parts.store.outbox(of: emergency)?.outbox
+            #expect(stored?.isTaken == true && stored?.nextSequence == 1)
+
+            await second.stop()
+            for (number, rate) in [20.0, 14].enumerated() {
+                try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: rate)])
+                let news = try await eventually("the desk hears that it is worse") {
+                    desk.receipts.first { $0.id == "\(emergency)-\(number + 1)" }
+                }
+                #expect(news.message?.msgType == .update && news.message?.severity == "worse")
+            }
+            #expect(Set(desk.receipts.map(\.id)) == Set((0...2).map { "\(emergency)-\($0)" }))
+        }
+    }
+
+    @Test(
+        "SOS-19, SOS-28: a call that nobody had taken when the first dispatcher's store was put back was repeated by the second alone: both go on with it, in the same bytes"
+    )
+    func callOfThePair() async throws {
+        let desk = Desk(.silent)
+        try await Stage.play(desk) { stage in
+            let first = try await stage.start()
+            let second = try await stage.start(role: .second, lead: .seconds(60))
+            try await first.parts.journal.commitEverything()
+            let copy = try await Self.copy(stage)
+            let person = try await stage.subscriber()
+            try await eventually("the second knows") { await second.parts.supervision.people[person] != nil }
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            let emergency = try await stage.askForHelp(person)
+            let call = try await eventually("the call") { desk.receipts.first }
+            try await eventually("the second has it") {
+                await second.parts.dispatcher.works[emergency]?.file.decided.first?.body == call.body
+            }
+            await first.stop()
+            try await second.parts.journal.commitEverything()
+
+            try Self.putBack(copy, stage)
+            let restored = try await stage.start()
+            try await eventually("the first has it again") {
+                await restored.parts.dispatcher.works[emergency]?.file.latestAlert != nil
+            }
+            await second.stop()
+            let seen = desk.receipts.count
+            try await eventually("it goes on calling") { desk.receipts.count >= seen + 2 }
+            #expect(Set(desk.receipts.map(\.id)) == ["\(emergency)-0"] && Set(desk.receipts.map(\.body)).count == 1)
+            #expect(try await stage.state(emergency) == "dispatching")
+        }
+    }
+
+    @Test(
         "SOS-24, SOS-28: a restored dispatcher that is alone asked for another for ever and waited for it at each start: it calls at once meanwhile, and the operator's word that the other is gone ends both"
     )
     func alone() async throws {
