@@ -4,12 +4,12 @@ import Contracts
 import Foundation
 import GRDB
 import Sealing
-import ServiceKit
 import Storage
 import TestKit
 import Testing
 
 @testable import Anonymiser
+@testable import ServiceKit
 
 @Suite("Erasure in the anonymiser")
 struct CohortErasureTests {
