@@ -106,7 +106,7 @@ struct GroupWindowTests {
 
     @Test("A window of too few people for seven days is withheld and told, and its entries are nobody's to read")
     func withheld() async throws {
-        try await Self.with(PlayedPeople([(30, 1100)])) { stage in
+        try await Self.with(PlayedPeople([(30, 1100)])) { stage async throws in
             let (organisation, request) = (OrganisationID.random(), GroupRequestID.random())
             _ = try await stage.ask(Self.form(days: 9) { $0.granularity = "six-hours" }, organisation, request)
             try await Self.close(stage, 0..<168, present: 0..<1000)
@@ -125,7 +125,7 @@ struct GroupWindowTests {
 
     @Test("ANO-14, T23: who opts out or is erased is in no window that closes later, and who joins in none that had begun")
     func optOut() async throws {
-        try await Self.with(PlayedPeople([(30, 1002)])) { stage in
+        try await Self.with(PlayedPeople([(30, 1002)])) { stage async throws in
             _ = try await stage.ask(Self.form(), .random())
             try await Self.close(stage, 0..<1)
             let nobody = PersonRow(
@@ -186,7 +186,7 @@ struct GroupWindowTests {
 
     @Test("History over windows that were released has their entries, whoever asks")
     func history() async throws {
-        try await Self.with(PlayedPeople([(30, 1100)])) { stage in
+        try await Self.with(PlayedPeople([(30, 1100)])) { stage async throws in
             let (organisation, request) = (OrganisationID.random(), GroupRequestID.random())
             _ = try await stage.ask(Self.form(days: 1), organisation, request)
             try await Self.close(stage, 0..<24)
@@ -203,7 +203,7 @@ struct GroupWindowTests {
 
     @Test("Ending withholds what waits; the next one of the same group goes on behind it, and two at a time cannot be")
     func ending() async throws {
-        try await Self.with(PlayedPeople([(30, 1100)])) { stage in
+        try await Self.with(PlayedPeople([(30, 1100)])) { stage async throws in
             let (organisation, request) = (OrganisationID.random(), GroupRequestID.random())
             _ = try await stage.ask(Self.form(), organisation, request)
             #expect(try await stage.ask(Self.form(days: 2) { $0.minIndividuals = 1050 }, organisation).refusal == .tooSimilar)
@@ -224,7 +224,7 @@ struct GroupWindowTests {
 
     @Test("A subscription counts in the guard: a group that differs from it in too few people is refused")
     func guarded() async throws {
-        try await Self.with(PlayedPeople([(30, 1100), (31, 40)])) { stage in
+        try await Self.with(PlayedPeople([(30, 1100), (31, 40)])) { stage async throws in
             let organisation = OrganisationID.random()
             #expect(try await stage.ask(Self.form(), organisation).subscription != nil)
             let wider = Self.form { $0.age = .init(from: 30, to: 31) }
@@ -237,7 +237,7 @@ struct GroupWindowTests {
         "What no window can be made of is named: a square, quarter hours, the whole period, and weeks in less than one",
         arguments: [("area", "/filters/area"), ("quarter-hour", "/granularity"), ("window", "/granularity"), ("week", "/granularity")])
     func faults(what: String, pointer: String) async throws {
-        try await Self.with(PlayedPeople([(30, 1100)])) { stage in
+        try await Self.with(PlayedPeople([(30, 1100)])) { stage async throws in
             let form = Self.form { form in
                 if what == "area" { form.area = GridCell(x: 716, y: 5055) } else { form.granularity = what }
             }

@@ -33,7 +33,7 @@ struct ChargedReleaseTests {
 
     @Test("a day's budget is spent exactly, repetitions cost nothing, other days are not touched, and no year refreshes it")
     func budget() async throws {
-        try await withReleaseStage(PlayedPeople([(30, 1100), (40, 1100), (50, 1100)])) { stage in
+        try await withReleaseStage(PlayedPeople([(30, 1100), (40, 1100), (50, 1100)])) { stage async throws in
             let organisation = OrganisationID.random()
             let first = try await stage.released(Self.form(30...30), organisation)
             #expect(first.count == 2 && first.allSatisfy { abs($0.individuals - 1100) < 60 && $0.id == nil })
@@ -53,7 +53,7 @@ struct ChargedReleaseTests {
 
     @Test("another organisation is charged for what it sees first, and nobody's day a second time, for the same noise")
     func shared() async throws {
-        try await withReleaseStage(PlayedPeople([(30, 1100)])) { stage in
+        try await withReleaseStage(PlayedPeople([(30, 1100)])) { stage async throws in
             let organisations = (0..<3).map { _ in OrganisationID.random() }
             var seen: [[GroupEntry]] = []
             for organisation in organisations { seen.append(try await stage.released(Self.form(30...30), organisation)) }
@@ -67,7 +67,7 @@ struct ChargedReleaseTests {
 
     @Test("tables that were made one by one cost whoever sees them together as much as all of them")
     func together() async throws {
-        try await withReleaseStage(PlayedPeople([(30, 1100)])) { stage in
+        try await withReleaseStage(PlayedPeople([(30, 1100)])) { stage async throws in
             let types = ["heart-rate", "oxygen-saturation", "glucose"]
             for type in types {
                 var form = Self.form(30...30)
@@ -90,7 +90,7 @@ struct ChargedReleaseTests {
         var policy = AnonymityPolicy()
         (policy.organisationDayMicroRho, policy.everybodyDayMicroRho) = (50_000, 50_000)
         #expect(policy.faults.isEmpty)
-        try await withReleaseStage(PlayedPeople([(30, 1100), (40, 1100)]), policy) { stage in
+        try await withReleaseStage(PlayedPeople([(30, 1100), (40, 1100)]), policy) { stage async throws in
             let first = try await stage.released(Self.form(30...30), .random())
             let both = try await stage.released(Self.form(30...40), .random())
             #expect(both.count == 2 && both.allSatisfy { abs($0.individuals - 1100) < 60 }, "the others alone")
@@ -101,7 +101,7 @@ struct ChargedReleaseTests {
 
     @Test("an end of the process before the commit leaves nothing: no request, no table, no charge")
     func beforeCommit() async throws {
-        try await withReleaseStage(PlayedPeople([(30, 1100)])) { stage in
+        try await withReleaseStage(PlayedPeople([(30, 1100)])) { stage async throws in
             let (organisation, request) = (OrganisationID.random(), GroupRequestID.random())
             // The last row of the transaction fails, which undoes all of it as an end would.
             try await stage.store.write { db in
@@ -140,7 +140,7 @@ struct ChargedReleaseTests {
 
     @Test("fifteen questions at once are judged one after the other: no day is charged more than it holds")
     func atOnce() async throws {
-        try await withReleaseStage(PlayedPeople([(30, 1100), (40, 1100), (50, 1100)])) { stage in
+        try await withReleaseStage(PlayedPeople([(30, 1100), (40, 1100), (50, 1100)])) { stage async throws in
             let organisation = OrganisationID.random()
             let replies = try await withThrowingTaskGroup(of: ReleaseGroup.Reply.self) { group in
                 for number in 0..<15 {

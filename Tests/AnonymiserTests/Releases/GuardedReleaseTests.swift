@@ -14,7 +14,7 @@ struct GuardedReleaseTests {
         "ANO-11: after one group another one that differs in nobody, in one person or in 900 is refused alike, and one in thousands is not",
         arguments: [(29...30, false), (30...32, false), (30...33, false), (30...60, true), (60...60, true)])
     func differences(ages: ClosedRange<Int>, isReleased: Bool) async throws {
-        try await withReleaseStage(PlayedPeople([(30, 1500), (32, 1), (33, 899), (60, 1500)])) { stage in
+        try await withReleaseStage(PlayedPeople([(30, 1500), (32, 1), (33, 899), (60, 1500)])) { stage async throws in
             let organisation = OrganisationID.random()
             let first = ReleaseStage.form(30...30)
             let entries = try await stage.released(first, organisation)
@@ -50,7 +50,7 @@ struct GuardedReleaseTests {
 
     @Test("groups of other days are not compared, and the same group of other days is no other group")
     func otherDays() async throws {
-        try await withReleaseStage(PlayedPeople([(30, 1500), (32, 1)])) { stage in
+        try await withReleaseStage(PlayedPeople([(30, 1500), (32, 1)])) { stage async throws in
             let organisation = OrganisationID.random()
             let later: (inout GroupRequestForm) -> Void = {
                 $0.from = Timestamp(quarter: (Samples.today - 20) * TimeSpan.perDay)
@@ -68,7 +68,7 @@ struct GuardedReleaseTests {
     func quota() async throws {
         var policy = AnonymityPolicy()
         policy.admittedCohorts = 2
-        try await withReleaseStage(PlayedPeople([(30, 1100), (40, 1100), (50, 1100)]), policy) { stage in
+        try await withReleaseStage(PlayedPeople([(30, 1100), (40, 1100), (50, 1100)]), policy) { stage async throws in
             let organisation = OrganisationID.random()
             for age in [30, 40] { #expect(try await stage.ask(ReleaseStage.form(age...age), organisation).release != nil) }
             #expect(try await stage.ask(ReleaseStage.form(50...50), organisation).refusal == .budgetExhausted)
@@ -86,7 +86,7 @@ struct GuardedReleaseTests {
     func refusalBytes() async throws {
         var bytes: Set<Data> = []
         for count in [0, 1, 500, 1000] {
-            try await withReleaseStage(PlayedPeople([(30, count), (60, 1200)])) { stage in
+            try await withReleaseStage(PlayedPeople([(30, count), (60, 1200)])) { stage async throws in
                 let reply = try await stage.ask(ReleaseStage.form(30...30), .random())
                 bytes.insert(try JSONEncoder().encode(reply))
             }
@@ -102,7 +102,7 @@ struct GuardedReleaseTests {
         people.present = [
             Samples.today - 30: Bitmap(size: size, members: 0..<600), Samples.today - 29: Bitmap(size: size, members: 500..<1100),
         ]
-        try await withReleaseStage(people) { stage in
+        try await withReleaseStage(people) { stage async throws in
             let (organisation, request) = (OrganisationID.random(), GroupRequestID.random())
             let form = ReleaseStage.form(30...30) { $0.area = GridCell(x: 1, y: 1) }
             let release = try #require(try await stage.ask(form, organisation, request).release)
@@ -111,7 +111,7 @@ struct GuardedReleaseTests {
             #expect(entries.count == 110 && entries.allSatisfy { $0.to.milliseconds - $0.from.milliseconds == 2 * 86_400_000 })
         }
         people.present[Samples.today - 29] = Bitmap(size: size, members: 500..<1000)
-        try await withReleaseStage(people) { stage in
+        try await withReleaseStage(people) { stage async throws in
             let form = ReleaseStage.form(30...30) { $0.area = GridCell(x: 1, y: 1) }
             #expect(try await stage.ask(form, .random()).refusal == .tooFewIndividuals)
         }
@@ -119,7 +119,7 @@ struct GuardedReleaseTests {
 
     @Test("an erased person's row is in no earlier group and no counter, and everybody else's still is")
     func erasure() async throws {
-        try await withReleaseStage(PlayedPeople([(30, 1100), (60, 1200)])) { stage in
+        try await withReleaseStage(PlayedPeople([(30, 1100), (60, 1200)])) { stage async throws in
             let organisation = OrganisationID.random()
             _ = try await stage.ask(ReleaseStage.form(30...30) { $0.product = "statistics" }, organisation)
             _ = try await stage.ask(ReleaseStage.form(30...60), organisation)

@@ -21,7 +21,7 @@ struct ReleaseTests {
             (1000, nil, false), (1001, nil, true), (1001, 1000, true), (1001, 1002, false), (1002, 1002, true),
         ] as [(Int, Int?, Bool)])
     func boundary(people: Int, wanted: Int?, isReleased: Bool) async throws {
-        try await withReleaseStage(PlayedPeople([(30, people), (60, 500)])) { stage in
+        try await withReleaseStage(PlayedPeople([(30, people), (60, 500)])) { stage async throws in
             let reply = try await stage.ask(ReleaseStage.form(30...30) { $0.minIndividuals = wanted }, .random())
             #expect((reply.release != nil) == isReleased && reply.faults == nil)
             #expect(reply.refusal == (isReleased ? nil : .tooFewIndividuals))
@@ -42,7 +42,7 @@ struct ReleaseTests {
         person.shares = []
         optedOut.change(7, person)
         for people in [silent, halfSilent, optedOut] {
-            try await withReleaseStage(people) { stage in
+            try await withReleaseStage(people) { stage async throws in
                 let reply = try await stage.ask(ReleaseStage.form(30...30) { $0.types = ["heart-rate", "glucose"] }, .random())
                 #expect(reply.refusal == .tooFewIndividuals)
             }
@@ -64,7 +64,7 @@ struct ReleaseTests {
             cut.columns = PopulationColumns(cut.rows)
             cut.changes = Bitmap(size: count)
             cut.sharing = cut.sharing.mapValues { _ in Bitmap.full(size: count) }
-            try await withReleaseStage(cut) { stage in
+            try await withReleaseStage(cut) { stage async throws in
                 let reply = try await stage.ask(ReleaseStage.form(30...30) { $0.residence = ["C0001"] }, .random())
                 #expect((reply.release != nil) == isReleased, "\(count) of 5000")
             }
@@ -73,7 +73,7 @@ struct ReleaseTests {
 
     @Test("what is wrong with a form is named by its field, judges nothing and leaves nothing")
     func faults() async throws {
-        try await withReleaseStage(PlayedPeople([(30, 1001)])) { stage in
+        try await withReleaseStage(PlayedPeople([(30, 1001)])) { stage async throws in
             let steps = try await stage.ask(ReleaseStage.form(30...30) { $0.types = ["heart-rate", "steps"] }, .random())
             #expect(steps.faults == [GroupFormFault(pointer: "/types/1", code: "not-offered", numbers: [])])
             let weight = try await stage.ask(ReleaseStage.form(30...30) { $0.weight = .init(from: 52, to: 90) }, .random())
@@ -131,7 +131,7 @@ struct ReleaseTests {
 
     @Test("another organisation is given the same values under other handles and in another order")
     func organisations() async throws {
-        try await withReleaseStage(PlayedPeople([(30, 2000), (60, 1500)])) { stage in
+        try await withReleaseStage(PlayedPeople([(30, 2000), (60, 1500)])) { stage async throws in
             let one = try await stage.released(ReleaseStage.form(30...30), .random())
             let other = try await stage.released(ReleaseStage.form(30...30), .random())
             #expect(!one.isEmpty && Self.counted(one) == Self.counted(other))
@@ -144,7 +144,7 @@ struct ReleaseTests {
 
     @Test("somebody who comes, leaves or changes does not change what was released, for the same organisation or another")
     func churn() async throws {
-        try await withReleaseStage(PlayedPeople([(30, 1500), (60, 1500)])) { stage in
+        try await withReleaseStage(PlayedPeople([(30, 1500), (60, 1500)])) { stage async throws in
             let (organisation, request) = (OrganisationID.random(), GroupRequestID.random())
             _ = try await stage.ask(ReleaseStage.form(30...30), organisation, request)
             let entries = try await stage.entries(request, organisation)
@@ -168,7 +168,7 @@ struct ReleaseTests {
 
     @Test("pages of any size are the same entries in the same order, for their organisation alone")
     func paging() async throws {
-        try await withReleaseStage(PlayedPeople([(30, 1500)])) { stage in
+        try await withReleaseStage(PlayedPeople([(30, 1500)])) { stage async throws in
             let (organisation, request) = (OrganisationID.random(), GroupRequestID.random())
             _ = try await stage.ask(ReleaseStage.form(30...30), organisation, request)
             let all = try await stage.entries(request, organisation)
@@ -189,7 +189,7 @@ struct ReleaseTests {
     func positions() async throws {
         var people = PlayedPeople([(30, 1200)])
         people.cells = (0..<1200).map { CellVisit(row: UInt32($0), cell: GridCell(x: $0 < 49 ? 100 : 3, y: 7)) }
-        try await withReleaseStage(people) { stage in
+        try await withReleaseStage(people) { stage async throws in
             let entries = try await stage.released(ReleaseStage.form(30...30) { $0.types = ["position"] }, .random())
             #expect(Set(entries.map(\.place)) == ["1km:3:7"])
             #expect(entries.allSatisfy { $0.individuals == 1150 && $0.values.isEmpty && $0.id != nil && $0.isRest == false })

@@ -1,5 +1,6 @@
 // A dispatcher that was off and has much to catch up with: who fails now is called for now.
 
+import Bus
 import Contracts
 import Foundation
 import HTTPKit
