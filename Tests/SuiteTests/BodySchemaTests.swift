@@ -24,7 +24,7 @@ struct BodySchemaTests {
         "POST /ingest/v1/entries", "POST /ingest/v1/manual-entries", "POST /ingest/v1/makers/nightscout/entries",
         "GET /ingest/v1/entries", "GET /ingest/v1/latest", "GET /ingest/v1/series", "GET /ingest/v1/track",
         "GET /ingest/v1/activities/{activity}", "GET /thirdparty/v1/requests/{request}/data",
-        "GET /thirdparty/v1/subscriptions/{subscription}/items",
+        "GET /thirdparty/v1/subscriptions/{subscription}/items", "GET /thirdparty/v1/group-requests/{group}/entries",
         // A message exactly as it was signed.
         "GET /sos/v1/emergencies/{id}/dispatch",
     ]

@@ -182,7 +182,8 @@ actor Population {
 
     private func loadDays(_ type: GroupDataType) async throws {
         for chunk in 0..<Bitmap.chunkCount(columns.count) {
-            let starts = dataDays.first * 24..<(day + 2) * 24
+            // Also days that are ahead of a clock that was set back.
+            let starts = dataDays.first * 24..<Int(CountingHours.unknown)
             let kept = try await store.read { [chunks = stores.chunks] db in
                 try chunks.read(db, chunk: chunk, .data(type), starts: starts)
             }

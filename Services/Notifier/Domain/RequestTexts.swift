@@ -6,7 +6,8 @@ extension MessageText {
     static let englishRequests: [MessageTemplate: MessageText] = [
         .groupWindowWithheld: MessageText(
             subject: "Subscription {request}: a window was withheld",
-            body: "the group of the subscription {request} of {organisation} was too small for too long, so that its data up to {time} (window "
+            body:
+                "the group of the subscription {request} of {organisation} was too small for too long, so that its data up to {time} (window "
                 + "{window}) cannot be anonymised and are not delivered. The subscription goes on; less restrictive filters in a new one "
                 + "make the group larger.",
             short: "TrackMe: window {window} of {request} was withheld, the group was too small.", title: "A window was withheld"),
@@ -48,7 +49,8 @@ extension MessageText {
     static let italianRequests: [MessageTemplate: MessageText] = [
         .groupWindowWithheld: MessageText(
             subject: "Abbonamento {request}: una finestra non è stata consegnata",
-            body: "il gruppo dell'abbonamento {request} di {organisation} è stato troppo piccolo per troppo tempo: i suoi dati fino al {time} "
+            body:
+                "il gruppo dell'abbonamento {request} di {organisation} è stato troppo piccolo per troppo tempo: i suoi dati fino al {time} "
                 + "(finestra {window}) non possono essere resi anonimi e non vengono consegnati. L'abbonamento continua; filtri meno "
                 + "restrittivi in uno nuovo rendono il gruppo più grande.",
             short: "TrackMe: la finestra {window} di {request} non è stata consegnata, gruppo troppo piccolo.",

@@ -41,7 +41,9 @@ extension Examples {
     static let groupCatalogue: JSONValue = [
         "types": [["type": "heart-rate", "unit": "/min", "components": 1], ["type": "position", "unit": "", "components": 0]],
         "granularities": ["hour", "day"], "products": ["records", "statistics"], "attributes": ["age", "sex", "residence"],
-        "domains": [["attribute": "age", "least": 0, "most": 120, "step": 1], ["attribute": "weight", "least": 30, "most": 200, "step": 5]],
+        "domains": [
+            ["attribute": "age", "least": 0, "most": 120, "step": 1], ["attribute": "weight", "least": 30, "most": 200, "step": 5],
+        ],
         "sexes": ["female", "male"], "occupations": ["student", "employed", "unemployed"], "minIndividuals": 1000,
         "closedThrough": "2026-02-01T06:00:00.000Z",
     ]

@@ -258,7 +258,8 @@ extension QuoteItem: Documented {
 extension QuoteItem.Line: Documented {
     static var schema: JSONSchema {
         .object(
-            .required("what", .string(), "The code of a data type, `request`, `group-request` or `group-entries`."), .optional("perDay", minorUnits),
+            .required("what", .string(), "The code of a data type, `request`, `group-request` or `group-entries`."),
+            .optional("perDay", minorUnits),
             .optional("days", minorUnits, "Each 24 hours of the period that were begun; at least one."),
             .required("price", minorUnits, "Without rebate and tax.")
         ).named("QuoteLine")

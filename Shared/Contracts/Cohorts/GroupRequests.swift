@@ -184,7 +184,9 @@ package struct GroupEntry: Hashable, Codable, Sendable {
         isRest: Bool? = nil, individuals: Int, countError: Int? = nil, valueErrors: [Int]? = nil
     ) {
         (self.id, self.type, self.from, self.to, self.classes, self.values) = (id, type, from, to, classes, values)
-        (self.place, self.isRest, self.individuals, self.countError, self.valueErrors) = (place, isRest, individuals, countError, valueErrors)
+        (self.place, self.isRest, self.individuals, self.countError, self.valueErrors) = (
+            place, isRest, individuals, countError, valueErrors
+        )
     }
 }
 

@@ -83,7 +83,8 @@ extension StreamFamily {
     /// What every service needs to know who is who: `SigningKeyState`, `SessionEnded`, `LapsedSessionsRevoked` and `PersonErased` facts.
     package static let accounts = StreamFamily(
         name: "consent.accounts", owner: .consent, streams: [signingKeysStream, sessionsStream, erasuresStream], keepsState: true,
-        heartbeat: .milliseconds(250), consumers: [.ingest, .sosDispatcher, .sosDeputy, .notifier, .thirdPartyGateway, .anonymiser], tcpPort: 5731)
+        heartbeat: .milliseconds(250), consumers: [.ingest, .sosDispatcher, .sosDeputy, .notifier, .thirdPartyGateway, .anonymiser],
+        tcpPort: 5731)
     /// `SigningKeyState` facts.
     package static let signingKeysStream = "consent.signing-keys"
     /// `SessionEnded` and `LapsedSessionsRevoked` facts.

@@ -15,33 +15,35 @@ enum ReleaseStores {
     }
 
     /// One for every table of `create`.
-    static let notes: [TableNote] = [
-        TableNote(
-            "group_requests", "group_release_tables",
-            holds: "what organisations were answered about groups: the refusal, or the outline of the release, sealed, and its tables",
-            kept: "for ever, since the same request gets the same answer", erasure: .impersonal),
-        TableNote(
-            "group_tables", "group_recoding_steps",
-            holds: "released tables, sealed: entries of ten people or more, people by place, noisy statistics; how coarse classes are",
-            kept: "for ever, since a table is made once for everybody", erasure: .impersonal),
-        TableNote(
-            "group_table_keys",
-            holds: "which organisation was given which table; the key of its handles and its order of entries, sealed", kept: "for ever",
-            erasure: .impersonal),
-        TableNote(
-            "group_cohorts", holds: "which groups an organisation asked about, and when; filters sealed",
-            kept: "`ano.cohort_days` after the group was asked about last", erasure: .impersonal),
-        TableNote(
-            "group_cohort_chunks", holds: "who was in those groups, by row numbers, sealed",
-            kept: "`ano.cohort_days` after the group was asked about last", erasure: .emptied),
-        TableNote(
-            "group_organisation_days", "group_days",
-            holds: "what each organisation has spent of each day's privacy budget; how many releases each day was in",
-            kept: "for ever, since a day's budget is never refreshed", erasure: .impersonal),
-        TableNote(
-            "group_day_chunks", holds: "in how many releases of statistics each person's day took part, by row numbers, sealed",
-            kept: "for ever, since a day's budget is never refreshed", erasure: .emptied),
-    ] + GroupSubscriptionStore.notes
+    static let notes: [TableNote] =
+        [
+            TableNote(
+                "group_requests", "group_release_tables",
+                holds: "what organisations were answered about groups: the refusal, or the outline of the release, sealed, and its tables",
+                kept: "for ever, since the same request gets the same answer", erasure: .impersonal),
+            TableNote(
+                "group_tables", "group_recoding_steps",
+                holds: "released tables, sealed: entries of ten people or more, people by place, noisy statistics; how coarse classes are",
+                kept: "for ever, since a table is made once for everybody", erasure: .impersonal),
+            TableNote(
+                "group_table_keys",
+                holds: "which organisation was given which table; the key of its handles and its order of entries, sealed",
+                kept: "for ever",
+                erasure: .impersonal),
+            TableNote(
+                "group_cohorts", holds: "which groups an organisation asked about, and when; filters sealed",
+                kept: "`ano.cohort_days` after the group was asked about last", erasure: .impersonal),
+            TableNote(
+                "group_cohort_chunks", holds: "who was in those groups, by row numbers, sealed",
+                kept: "`ano.cohort_days` after the group was asked about last", erasure: .emptied),
+            TableNote(
+                "group_organisation_days", "group_days",
+                holds: "what each organisation has spent of each day's privacy budget; how many releases each day was in",
+                kept: "for ever, since a day's budget is never refreshed", erasure: .impersonal),
+            TableNote(
+                "group_day_chunks", holds: "in how many releases of statistics each person's day took part, by row numbers, sealed",
+                kept: "for ever, since a day's budget is never refreshed", erasure: .emptied),
+        ] + GroupSubscriptionStore.notes
 }
 
 /// What is written of one judgement.
