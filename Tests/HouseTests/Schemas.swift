@@ -9,7 +9,8 @@ enum Schemas {
         "RequestId": "{ type: string, pattern: \"^[0-9a-f]{32}$\", description: \"128 random bits in hex; a retry repeats it.\" }",
         "PersonID": identifier("per"), "DeviceID": identifier("dev"), "EmergencyID": identifier("emg"),
         "OperatorID": identifier("opr"), "MemberID": identifier("mem"), "OrganisationID": identifier("org"),
-        "PaymentID": identifier("pay"), "SessionID": identifier("ses"), "RequestID": identifier("req"), "GrantID": identifier("grt"),
+        "PaymentID": identifier("pay"), "SessionID": identifier("ses"), "RequestID": identifier("req"), "GroupRequestID": identifier("grp"),
+        "GrantID": identifier("grt"),
         "MessageID": identifier("msg"), "ErasureID": identifier("ers"), "ClientID": identifier("cli"),
         "WebhookEndpointID": identifier("end"),
         "Peer": "{ type: string, description: \"The name of a process with a key pair of its own.\" }",
@@ -76,6 +77,7 @@ enum Schemas {
         switch type {
         case "String": return "type: string"
         case "Bool": return "type: boolean"
+        case "Int32": return "type: integer, format: int32"
         case "Int", "Int64": return "type: integer, format: int64"
         case "Double": return "type: number, format: double"
         default: break

@@ -1,7 +1,6 @@
 // After a restore from a copy: who was erased since is said by nobody any more, so whoever consent does not name is taken out.
 
 import Contracts
-import GRDB
 import Logging
 import ServiceKit
 import Storage
@@ -21,12 +20,6 @@ struct RestoredPeople: Sendable {
     /// Consent may have said who shares.
     let signal: WakeUpSignal
     let logger: Logger
-
-    /// In the transaction in which the store begins anew.
-    static func begin(_ db: Database) throws {
-        try HourStore.noteRestored(db)
-        try ConsumerPositions().forget(db, StreamFamily.cohortProfiles.streams + StreamFamily.accounts.streams)
-    }
 
     /// Runs until it is cancelled.
     func run() async throws {

@@ -136,3 +136,11 @@ struct HourStore: Sendable {
 
     private func context(_ hour: Int, _ row: Int) -> [UInt8] { Array("cohort_open_hours.sealed \(hour) \(row)".utf8) }
 }
+
+extension RestoredPeople {
+    /// In the transaction in which the store begins anew.
+    static func begin(_ db: Database) throws {
+        try HourStore.noteRestored(db)
+        try ConsumerPositions().forget(db, StreamFamily.cohortProfiles.streams + StreamFamily.accounts.streams)
+    }
+}

@@ -48,10 +48,10 @@ struct FactsAhead: Sendable {
         behindSince = nil
     }
 
-    /// Takes out each once, from `BusLimits.patience` after falling behind on: a frame that was lost alone is there again in milliseconds,
+    /// Takes out each once, from `BusLimits.aheadTimeout` after falling behind on: a frame that was lost alone is there again in milliseconds,
     /// and what it tells comes first.
     mutating func takeAhead(at now: Instant) -> [StreamEvent] {
-        guard let behindSince, now - behindSince >= BusLimits.patience else { return [] }
+        guard let behindSince, now - behindSince >= BusLimits.aheadTimeout else { return [] }
         let ahead = waiting.filter { !$0.isLeft }
         if !ahead.isEmpty { waiting.removeAll { !$0.isLeft } }
         return ahead.map(\.event)

@@ -43,7 +43,7 @@ package struct StreamConsumer: Sendable {
     ///   - provisional: Receives what has no position in a stream (sequence 0), on arrival or once what came before it is applied:
     ///     perhaps twice, perhaps never, perhaps before or after the fact that it announces. Must return soon. Without it such facts are
     ///     skipped.
-    ///   - ahead: Once this consumer has been behind for `BusLimits.patience`, receives what comes live before its turn, at once: copies of
+    ///   - ahead: Once this consumer has been behind for `BusLimits.aheadTimeout`, receives what comes live before its turn, at once: copies of
     ///     facts whose turn comes, and what `provisional` would receive, of which it says whether it has dealt with it. Perhaps never. Must
     ///     return soon.
     ///   - passedOver: Facts of the stream were said that are never applied, since no log holds them any more. Called before the position
@@ -64,7 +64,7 @@ package struct StreamConsumer: Sendable {
         var snapshots = SnapshotPages()
         var hearing = Hearing(
             machine: ConsumerMachine(family: family, streams: inbox.streams, positions: positions, now: clock.now),
-            tally: ConsumerTally(family.name), hearsProvisional: provisional != nil, hearsAhead: ahead != nil)
+            tally: ConsumerTally(family.name), takesProvisional: provisional != nil, takesAhead: ahead != nil)
         var stored = Dictionary(positions.map { ($0.stream, $0) }, uniquingKeysWith: { $1 })
         var nextConfirmation = clock.now
         inbox.begin()
@@ -244,15 +244,15 @@ package struct StreamConsumer: Sendable {
 private struct Hearing {
     var machine: ConsumerMachine
     var tally: ConsumerTally
-    let hearsProvisional: Bool
-    let hearsAhead: Bool
+    let takesProvisional: Bool
+    let takesAhead: Bool
     var early = FactsAhead()
     /// When the last heartbeat came, until a round has ended with it.
     var heartbeatAt: ContinuousClock.Instant?
 
     /// Whether the frame is kept beside what the machine makes of it.
     func keeps(_ header: StreamHeader, isBetween: Bool) -> Bool {
-        (hearsAhead || hearsProvisional && header.sequence == 0) && machine.isAhead(header, orNext: isBetween)
+        (takesAhead || takesProvisional && header.sequence == 0) && machine.isAhead(header, orNext: isBetween)
     }
 
     /// At the end of a round: what has no place in a stream, where everything before it is applied.

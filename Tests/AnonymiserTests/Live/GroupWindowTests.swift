@@ -59,10 +59,8 @@ struct GroupWindowTests {
     private static func hours(_ window: GroupWindowClosed) -> Range<Int> { hour(window.from)..<hour(window.to) }
 
     @Test(
-        """
-        ANO-13, T24: of 72 windows with dips below 1001 every one that is released has 1001 people, joined ones are disjoint and numbers \
-        have no gap, though the store is opened anew at each
-        """)
+        "ANO-13: of 72 windows with dips each released one has 1001 people, joined ones are disjoint, and numbers have no gap over starts",
+    )
     func dips() async throws {
         let seed: UInt64 = 0x7124
         var chance = SeededGenerator(seed: seed)
