@@ -141,7 +141,7 @@ struct SOSModule: Sendable {
         let routes = DispatchRoutes(
             dispatcher: dispatcher, store: store, registry: calling.registry, publicKey: secrets.signing.publicKey)
         let server = SOSModule.server(
-            routes.all + subscribers.routes + people.routes + probe.all, supervision, samples, database, tokens, calling.registry, runtime)
+            routes.all + subscribers.routes + people.routes + probe.all, supervision, database, tokens, calling.registry, runtime)
         let watch = WatchModule(
             settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: ingestClient,
             samples: samples, probe: probe, signing: secrets.signing, on: runtime, port: { await server.boundPort })
@@ -219,7 +219,6 @@ struct SOSModule: Sendable {
                 try await samples.run(
                     from: begun, apply: { await supervision.apply($0, $1) },
                     provisional: { await supervision.hear(provisional: $0) },
-                    ahead: { await supervision.hear(ahead: $0) },
                     durable: { journal.durablePositions(of: .samples, begun: begun) })
             },
             Background(DeviceStore(store: store, supervision: supervision).follower(on: runtime).run),
@@ -227,16 +226,15 @@ struct SOSModule: Sendable {
     }
 
     private static func server(
-        _ routes: [Route], _ supervision: SupervisionService, _ samples: StreamFreshness, _ store: Store, _ tokens: TokenChecker,
-        _ registry: IntegratorRegistry, _ runtime: Runtime
+        _ routes: [Route], _ supervision: SupervisionService, _ store: Store, _ tokens: TokenChecker, _ registry: IntegratorRegistry,
+        _ runtime: Runtime
     ) -> HTTPServer {
-        let lag = IngestLag(samples: samples)
-        return runtime.server(
+        runtime.server(
             .init(
                 title: "TrackMe emergencies", version: "1.0.0",
                 summary: "Where subscribers look after their supervision, and emergency services acknowledge calls.", prefix: "sos"),
             routes: routes, store: store, tokens: tokens,
-            missing: { await supervision.isListening() ? [] : ["nothing received from ingest yet"] }, remarks: { lag.remarks },
+            missing: { await supervision.isListening() ? [] : ["nothing received from ingest yet"] },
             authenticate: { credentials, access in
                 guard access == .integrator else { return try tokens.caller(for: credentials, access: access) }
                 guard let integrator = registry.integrator(withToken: credentials.bearer) else { throw Problem.unauthorised }

@@ -96,9 +96,6 @@ struct Watched: Hashable, Codable, Sendable {
     /// When the person has last said something that counted.
     var lastAnswerAt: Timestamp? { allAnswered.compactMap(\.lastAt).max() }
 
-    /// When the person has last said that no help is needed; nil where it is not known that they did.
-    var lastCalledOffAt: Timestamp? { allAnswered.filter { $0.last?.callsOff == true }.compactMap(\.lastAt).max() }
-
     /// What a newcomer must know to ask back what comes again. What was asked back here is asked back there anew: nobody knows whether the
     /// person has heard that it was.
     var answersToTell: [Answered]? {

@@ -1,52 +1,17 @@
-// The fast path: what ingest says before it has stored it, because its disk is slow or refuses, and what it says while this side still
-// hears of what it had missed (`docs/decisions/0018-*`).
+// The fast path: what ingest says before it has stored it, because its disk is slow or refuses (`docs/decisions/0018-*`).
 
 import Contracts
 import ServiceKit
 
 extension SupervisionService {
-    private static let toldOfSamples: Set<String> = [
-        SamplesRecorded.type, SamplesRecorded.provisionalType, SamplesRecorded.refusedType,
-    ]
-
-    /// While what was said before is still being heard, judges on arrival what may be an alarm, and from then on whatever is said of its
-    /// person, so that one value alone is taken back as ever. Nothing else: what is well changes nothing before its turn.
-    /// - Returns: whether it was judged.
-    func hear(ahead event: StreamEvent) async -> Bool {
-        guard Self.toldOfSamples.contains(event.header.type), let person = subjects[event.header.subject],
-            let state = people[person]?.subscriber.supervision, let recorded = decode(event),
-            ahead.contains(person) || Supervision(rules: rules, state: state).mayAlarm(recorded)
-        else { return false }
-        ahead.note(person, receivedAt: recorded.receivedAt, at: clock.now)
-        await hear(provisional: event)
-        return true
-    }
-
-    /// An upload whose turn comes after later ones were judged: as if its device had sent it only now, so that what is old by now calls
-    /// nobody, and what was well then ends nothing. A reading from before the person said that no help is needed opens nothing anew.
-    /// - Parameter received: when ingest received it, on the steady clock.
-    func hear(overtaken recorded: SamplesRecorded, of person: PersonID, at received: Timestamp, _ effects: inout Effects) {
-        guard let watched = people[person] else { return }
-        let whole = upload(recorded, at: received).delayed(by: max(.zero, watched.subscriber.supervision.now - received))
-        var counting = whole
-        if let calledOffAt = watched.lastCalledOffAt {
-            counting.entries = whole.entries.filter { entry in
-                entry.type == .help || entry.type == .fall || whole.at - whole.age(of: entry) > calledOffAt
-            }
-        }
-        change(person, &effects, after: whole) { $0.uploaded(counting) }
-        noteJudged(recorded, of: person)
-    }
-
     /// Judges entries on arrival that may come again in their place, or never. No position moves; what follows is stored as ever.
     func hear(provisional event: StreamEvent) async {
         let isRefused = event.header.type == SamplesRecorded.refusedType
         let (now, wall) = (clock.now, Timestamp.now)
         transit.compare(wall: wall, at: now)
-        // A fact that has a turn is taken note of in it.
-        let delay = event.header.sequence == 0 ? transit.note(receivedAt: event.header.at, at: now) : .zero
+        let delay = transit.note(receivedAt: event.header.at, at: now)
         let place = ReceiptPlace(event.header.at, wall: wall, at: now, transit, rules)
-        guard Self.toldOfSamples.contains(event.header.type), let person = subjects[event.header.subject],
+        guard isRefused || event.header.type == SamplesRecorded.provisionalType, let person = subjects[event.header.subject],
             var recorded = decode(event), let subscriber = people[person]?.subscriber,
             var received = people[person]?.subscriber.supervision.taking(place, settled: place.at)
         else { return }

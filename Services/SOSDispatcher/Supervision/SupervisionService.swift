@@ -50,8 +50,6 @@ actor SupervisionService {
     var changes = StoreBatch()
     /// Judged on ingest's fast path, and not heard in their place yet.
     var early = EarlyUploads()
-    /// Whose uploads were judged ahead of what is still to be heard.
-    var ahead = HeardAhead()
     /// Critical readings that were judged, whichever way they came.
     var judged = RecentSet<JudgedReading>(kept: EarlyUploads.kept, most: EarlyUploads.most)
     /// How long what ingest says was on its way here.
@@ -158,13 +156,8 @@ actor SupervisionService {
                 var recorded = decode(event), people[person]?.receive(event.header) == true,
                 let at = people[person]?.subscriber.supervision.taking(place, settled: settled)
             else { continue }
-            let isOvertaken = ahead.hasOvertaken(recorded.receivedAt, of: person, at: clock.now)
             guard leaveOutEarly(&recorded, of: person, at: at, &effects) else { continue }
-            if isOvertaken {
-                hear(overtaken: recorded, of: person, at: at, &effects)
-            } else {
-                hear(recorded, of: person, at: at, &effects)
-            }
+            hear(recorded, of: person, at: at, &effects)
             // Not after the rest of the stretch, which may be long.
             if !effects.people.isEmpty {
                 settleSoon(effects)
@@ -825,7 +818,6 @@ extension SupervisionService {
         guard atOnce else { return false }
         people[person] = nil
         subjects["\(person)"] = nil
-        ahead.forget(person)
         if let record = records.removeValue(forKey: person) { sequences[record.id] = nil }
         changes.remove(person)
         return true

@@ -39,11 +39,12 @@ struct Watchman: Sendable {
 
     /// Runs until it is cancelled.
     func run() async throws {
-        let ingest = IngestLag(samples: samples)
+        let begun = ContinuousClock.now
         var lag = Bound(what: "entries of ingest are not received", limit: settings.lagBound)
         var age = Bound(what: "a call is not acknowledged", limit: settings.outboxBound)
         while true {
-            let behind = ingest.current
+            // Nothing heard yet counts from the start.
+            let behind = samples.age ?? ContinuousClock.now - begun
             metrics.lagging(behind)
             lag.look(behind, logger)
             age.look(await dispatcher.oldestWaiting, logger)

@@ -61,9 +61,7 @@ struct EarlyUploadsTests {
         #expect(early.contains(.init(device: device, receivedAt: now + .milliseconds(noted - 1))))
     }
 
-    @Test(
-        "SOS-09: only what is later than everything that the device said of its metric is news; a place always is, another device's too"
-    )
+    @Test("SOS-09: only what is later than everything that the device said of its metric is news; a place always is, another device's too")
     func news() {
         var subscriber = Subscriber()
         subscriber.supervision.sources["\(device)"] = Supervision.Source(
@@ -97,51 +95,5 @@ struct EarlyUploadsTests {
         #expect(news == [measured])
         let known = Sample(type: .heartRate, at: now, value: 130)
         #expect(subscriber.news(in: [known], of: device, receivedAt: now + .seconds(3), at: now + .seconds(3)) { _ in true }.isEmpty)
-    }
-
-    @Test(
-        "SOS-37: until the log has come to the newest upload that was judged ahead, what it has of the person comes late; from there on in order"
-    )
-    func overtaken() {
-        var ahead = HeardAhead()
-        let (person, other) = (PersonID.random(), PersonID.random())
-        ahead.note(person, receivedAt: now, at: now)
-        ahead.note(person, receivedAt: now - .seconds(1), at: now)
-        #expect(ahead.contains(person) && !ahead.contains(other))
-        let late = now + .seconds(50)
-        let before = [
-            ahead.hasOvertaken(now - .seconds(240), of: person, at: now), ahead.hasOvertaken(now - .seconds(240), of: other, at: now),
-            ahead.hasOvertaken(now - .milliseconds(1), of: person, at: late), ahead.hasOvertaken(now, of: person, at: late),
-        ]
-        #expect(before == [true, false, true, false])
-        #expect(!ahead.contains(person))
-        ahead.note(person, receivedAt: now, at: now)
-        // Ingest's clock was set back.
-        let isForEver = ahead.hasOvertaken(now - .seconds(3600), of: person, at: now + EarlyUploads.kept + .seconds(1))
-        #expect(!isForEver)
-    }
-
-    @Test(
-        "SOS-09: an upload that comes late is as old as it is: a reading of four minutes ago is none of now, and is measured when it was"
-    )
-    func delayed() {
-        let entry = heart(70, after: -2000)
-        let upload = Supervision.Upload(at: now, receivedAt: now, sentAt: now - .seconds(1), source: "watch", entries: [entry])
-        let late = upload.delayed(by: .seconds(240))
-        #expect(upload.age(of: entry) == .seconds(1) && late.age(of: entry) == .seconds(241))
-        #expect(late.at - late.age(of: entry) == upload.at - upload.age(of: entry))
-    }
-
-    @Test("SOS-09, SOS-35: only a fresh value beyond its bound, a call for help and a fall are judged before their turn")
-    func alarming() {
-        var machine = Supervision(rules: SupervisionRules())
-        _ = machine.subscribed(own: [:], declaredInterval: nil, at: now)
-        func mayAlarm(_ sample: Sample) -> Bool {
-            machine.mayAlarm(SamplesRecorded(device: device, receivedAt: now, intervalMs: nil, samples: [sample]))
-        }
-        #expect(mayAlarm(heart(31)) && mayAlarm(heart(190)) && !mayAlarm(heart(70)))
-        #expect(!mayAlarm(heart(31, after: -61_000)), "too old to call for")
-        #expect(mayAlarm(Sample(type: .help, at: now - .seconds(300), value: nil)))
-        #expect(!mayAlarm(Sample(type: .shaking, at: now, value: 5)), "not watched")
     }
 }

@@ -228,8 +228,6 @@ final class TalkingIngest: Sendable {
     /// What the person's devices deliver; nil: it does not answer.
     private let abilities = Mutex<[ReadAbilities.Ability]?>([])
     private let past = Mutex<[HistoryMinute]>([])
-    /// Whether nothing is replayed, as where so much is that nobody is current.
-    private let withholds = Atomic<Bool>(false)
 
     init(_ runtime: Runtime) async throws {
         self.runtime = runtime
@@ -240,13 +238,7 @@ final class TalkingIngest: Sendable {
         devices = EventRelay(publisher: try await runtime.publisher(of: .devices, epoch: epoch, heads: [:]), heads: [:])
         var methods = Methods()
         let epoch = epoch
-        StreamSource(
-            families: [.samples, .devices], store: store,
-            render: { [self] _, row in
-                if withholds.load(ordering: .acquiring) { throw Failure(.unavailable, "not now") }
-                return row.body
-            }
-        ) { _ in
+        StreamSource(families: [.samples, .devices], store: store, render: { $1.body }) { _ in
             SnapshotStream.Reply(epoch: epoch, sequence: 0, facts: [], next: nil)
         }.register(in: &methods)
         methods.on(AddDevice.self) { asked, _ in AddDevice.Reply(person: asked.person ?? .random(), device: .random(), token: "") }
@@ -263,11 +255,6 @@ final class TalkingIngest: Sendable {
         }
         methods.on(ReadHistory.self) { [self] asked, _ in page(asked) }
         try await runtime.answer(methods)
-    }
-
-    /// Whoever has missed something stays behind while it withholds its log.
-    func withholdLog(_ withholds: Bool) {
-        self.withholds.store(withholds, ordering: .releasing)
     }
 
     func can(_ devices: [ReadAbilities.Ability]?) {
