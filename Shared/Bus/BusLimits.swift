@@ -26,8 +26,6 @@ package enum BusLimits {
     package static let bytesWaitingToBeRead = 64 << 20
     /// Frames that a consumer keeps while it waits for what is missing before them; as many that have no place in a stream.
     package static let framesHeldBack = 10_000
-    /// How long a consumer is behind before what comes live may be heard ahead of its turn.
-    package static let aheadTimeout = Duration.milliseconds(2500)
     /// Replays and snapshots that one consumer asks for at once.
     package static let asksAtOnce = 4
     /// Questions that one answering socket works on at once; further ones get `unavailable`.

@@ -27,7 +27,6 @@ struct ConsumerMachine: Sendable {
     }
 
     private let keepsState: Bool
-    private let tellsNewcomersAll: Bool
     /// How long nothing may be heard: three heartbeats, but at least a second.
     private let silence: Duration
     private let streams: [String]
@@ -52,7 +51,7 @@ struct ConsumerMachine: Sendable {
 
     /// `positions` as stored; a stream without one is new to this consumer.
     init(family: StreamFamily, streams: [String], positions: [StreamPosition], now: Instant) {
-        (keepsState, tellsNewcomersAll) = (family.keepsState, family.tellsNewcomersAll)
+        keepsState = family.keepsState
         silence = max(family.heartbeat * 3, .seconds(1))
         self.streams = streams
         lines = Dictionary(uniqueKeysWithValues: streams.map { ($0, StreamLine()) })
@@ -76,23 +75,6 @@ struct ConsumerMachine: Sendable {
     func isCurrent(_ stream: String) -> Bool {
         knowsHeads && lines[stream]?.isCurrent ?? false
     }
-
-    /// Whether facts of any stream are known to exist that were not received, and are asked for where they are.
-    var isBehind: Bool {
-        lines.values.contains { $0.missing > 0 && !$0.isForeign }
-    }
-
-    /// Whether a frame comes before its turn, or has none. Ask before it is heard.
-    /// - Parameter orNext: also where it is next, since what was received before it is not applied yet.
-    func isAhead(_ header: StreamHeader, orNext: Bool) -> Bool {
-        guard let line = lines[header.stream] else { return false }
-        if header.sequence == 0 { return true }
-        guard case .at(let epoch, let next) = line.place, epoch == header.epoch, !line.isForeign else { return false }
-        return header.sequence > next || orNext && header.sequence == next
-    }
-
-    /// Whether something was received that `take` has not given yet.
-    var hasSteps: Bool { !steps.isEmpty }
 
     // MARK: What happened
 
@@ -118,7 +100,7 @@ struct ConsumerMachine: Sendable {
                 if keepsState {
                     lines[stream]?.place = .voided
                 } else {
-                    settle(stream, at: heartbeat.epoch, next: tellsNewcomersAll ? 1 : head + 1)
+                    settle(stream, at: heartbeat.epoch, next: head + 1)
                 }
             case .voided: continue
             case .at(let epoch, _):

@@ -20,9 +20,6 @@ package struct StreamConsumer: Sendable {
     private let logger: Logger
     private let freshness: StreamFreshness
 
-    /// Says whether nothing is left to be done with what it is told.
-    package typealias Ahead = @Sendable (_ event: StreamEvent) async -> Bool
-
     /// `publisher` is asked for replays and snapshots, and is told the positions.
     package init(
         family: StreamFamily, inbox: StreamInbox, publisher: BusClient, logger: Logger, freshness: StreamFreshness = StreamFreshness()
@@ -33,83 +30,80 @@ package struct StreamConsumer: Sendable {
     /// Runs until the task is cancelled or the node is shut down, and throws what `apply` and `restart` throw: the caller then
     /// runs it again from the stored positions.
     /// - Parameters:
-    ///   - positions: As stored. A stream without one starts at the publisher's head, with a snapshot where there are such, or where the
-    ///     publisher's log begins (`StreamFamily.tellsNewcomersAll`).
+    ///   - positions: As stored. A stream without one starts at the publisher's head, or with a snapshot where there are such.
     ///   - apply: Applies at most 256 events of several streams and stores `next` in the same transaction. Without events,
     ///     stores `next` alone. Calls come one after the other. Where a stream begins must be on disk when this returns: killed
     ///     before, a newcomer would begin further on and never hear what was said in between.
     ///   - restart: Takes a page of a snapshot, and stores `next` with the last one. Killed before, a snapshot begins anew. Families that
     ///     keep state need it; of others it is never called.
     ///   - provisional: Receives what has no position in a stream (sequence 0), on arrival or once what came before it is applied:
-    ///     perhaps twice, perhaps never, perhaps before or after the fact that it announces. Must return soon. Without it such facts are
-    ///     skipped.
-    ///   - ahead: Once this consumer has been behind for `BusLimits.aheadTimeout`, receives what comes live before its turn, at once: copies of
-    ///     facts whose turn comes, and what `provisional` would receive, of which it says whether it has dealt with it. Perhaps never. Must
-    ///     return soon.
+    ///     perhaps twice, perhaps never, perhaps before or after the fact that it announces. Must return soon. Without it such facts are skipped.
     ///   - passedOver: Facts of the stream were said that are never applied, since no log holds them any more. Called before the position
     ///     behind them is stored, so that after a crash between the two it is called again.
-    ///   - durable: How far what was applied is on disk, for a consumer whose `apply` returns before: the publisher is told no more than
-    ///     this. Without it what `apply` has returned from counts.
+    ///   - durable: How far what was applied is on disk, for a consumer whose `apply` returns before: the publisher is told no more than this.
+    ///     Without it what `apply` has returned from counts.
     package func run(
         from positions: [StreamPosition],
         apply: @escaping @Sendable (_ events: [StreamEvent], _ next: [StreamPosition]) async throws -> Void,
         restart: (@Sendable (_ page: SnapshotPage) async throws -> Void)? = nil,
         provisional: (@Sendable (_ event: StreamEvent) async -> Void)? = nil,
-        ahead: Ahead? = nil,
         passedOver: (@Sendable (_ stream: String, _ facts: Int64) async throws -> Void)? = nil,
         durable: (@Sendable () -> [StreamPosition])? = nil
     ) async throws {
         precondition(restart != nil || !family.keepsState, "a family that keeps state begins with a snapshot")
         let clock = ContinuousClock()
         var snapshots = SnapshotPages()
-        var hearing = Hearing(
-            machine: ConsumerMachine(family: family, streams: inbox.streams, positions: positions, now: clock.now),
-            tally: ConsumerTally(family.name), takesProvisional: provisional != nil, takesAhead: ahead != nil)
+        var machine = ConsumerMachine(family: family, streams: inbox.streams, positions: positions, now: clock.now)
         var stored = Dictionary(positions.map { ($0.stream, $0) }, uniquingKeysWith: { $1 })
+        var tally = ConsumerTally(family.name)
         var nextConfirmation = clock.now
+        var early: [StreamEvent] = []
         inbox.begin()
         try await withThrowingDiscardingTaskGroup { group in
             defer { group.cancelAll() }
             while !Task.isCancelled {
-                let arrivals = await hearing.machine.hasSteps ? inbox.present() : inbox.next()
+                let arrivals = await inbox.next()
                 if arrivals.isClosed { return }
-                hear(arrivals.frames, &hearing)
+                let now = clock.now
+                var heartbeatAt: ContinuousClock.Instant?
+                early += arrivals.frames.compactMap { hear($0, &machine, &heartbeatAt, at: now) }
+                early.keepNewest(frames: BusLimits.framesHeldBack, bytes: BusLimits.bytesWaitingToBeRead)
                 for answer in arrivals.answers {
                     switch answer {
-                    case .replayed(let stream, let page): hearing.machine.replayed(stream, page, at: clock.now)
+                    case .replayed(let stream, let page): machine.replayed(stream, page, at: clock.now)
                     case .failed(let stream):
                         snapshots.breakOff(stream)
-                        hearing.machine.failed(stream, at: clock.now)
+                        machine.failed(stream, at: clock.now)
                     case .snapshot(let stream, let reply):
-                        guard let page = nextPage(reply, of: stream, &snapshots, &hearing.machine) else { continue }
+                        guard let page = nextPage(reply, of: stream, &snapshots, &machine) else { continue }
                         // The next page comes while this one is taken.
                         if let after = reply.next { group.addTask { await takeSnapshot(of: stream, after: after) } }
                         try await restart?(page)
                         guard let next = page.next else { continue }
                         stored[stream] = next
-                        hearing.machine.restarted(at: next, now: clock.now)
+                        machine.restarted(at: next, now: clock.now)
                     }
                 }
-                hearing.machine.passed(to: clock.now)
-                await handOn(&hearing, ahead)
-                let actions = hearing.machine.take(at: clock.now)
-                // First the questions: the publisher makes the next page while this one is applied.
-                for question in questions(actions) { group.addTask { await question() } }
-                for action in actions {
+                machine.passed(to: clock.now)
+                for action in machine.take(at: clock.now) {
                     switch action {
                     case .apply(let events, let next):
                         try await apply(events, next)
                         for position in next { stored[position.stream] = position }
-                        await hearBetween(&hearing, ahead)
-                    case .replay, .snapshot: break
+                    case .replay(let request): group.addTask { await replay(request) }
+                    case .snapshot(let stream): group.addTask { await takeSnapshot(of: stream, after: nil) }
                     case .reopen: reopen()
                     case .putBack(let stream, let facts): putBack(stream, facts)
-                    case .passOver(let stream, let facts): try await passOver(stream, facts, passedOver)
+                    case .passOver(let stream, let facts):
+                        passOver(stream, facts)
+                        try await passedOver?(stream, facts)
                     }
                 }
                 // After what came before it: whoever is still behind would take the second of two entries for the first.
-                for event in hearing.takeCurrent() { await provisional?(event) }
-                hearing.endRound(freshness)
+                for event in early where machine.isCurrent(event.header.stream) { await provisional?(event) }
+                early.removeAll { provisional == nil || machine.isCurrent($0.header.stream) }
+                tally.record(machine)
+                if let heartbeatAt, machine.isCurrent { freshness.noteCurrent(at: heartbeatAt) }
                 if clock.now >= nextConfirmation, !stored.isEmpty {
                     nextConfirmation = clock.now + BusLimits.confirmEvery
                     let positions = durable?() ?? Array(stored.values)
@@ -119,50 +113,28 @@ package struct StreamConsumer: Sendable {
         }
     }
 
-    // MARK: Hearing
-
-    /// - Parameter isBetween: what was received before is not applied yet.
-    private func hear(_ frames: [StreamInbox.Frame], _ hearing: inout Hearing, isBetween: Bool = false) {
-        let now = ContinuousClock.now
-        for frame in frames { hear(frame, &hearing, isBetween: isBetween, at: now) }
-        hearing.early.keepNewest(frames: BusLimits.framesHeldBack, bytes: BusLimits.bytesWaitingToBeRead)
-    }
-
-    private func hear(_ frame: StreamInbox.Frame, _ hearing: inout Hearing, isBetween: Bool, at now: ContinuousClock.Instant) {
+    /// Gives back what has no place in a stream, and notes when a heartbeat came.
+    private func hear(
+        _ frame: StreamInbox.Frame, _ machine: inout ConsumerMachine, _ heartbeatAt: inout ContinuousClock.Instant?,
+        at now: ContinuousClock.Instant
+    ) -> StreamEvent? {
         // What cannot be read is a gap: the log has the same fact.
         guard let header = StreamHeader(frame: frame.header) else {
             BusMetrics.refused("unreadable").increment()
-            return
+            return nil
         }
         if header.stream == family.heartbeatStream {
             if let heartbeat = try? CheckedJSON.decode(Heartbeat.self, from: frame.payload, of: .suite) {
-                hearing.machine.heard(heartbeat, at: now)
-                hearing.heartbeatAt = frame.at
+                machine.heard(heartbeat, at: now)
+                heartbeatAt = frame.at
             } else {
                 BusMetrics.refused("unreadable").increment()
             }
-            return
+            return nil
         }
         let event = StreamEvent(header: header, payload: frame.payload)
-        if hearing.keeps(header, isBetween: isBetween) { hearing.early.note(event) }
-        hearing.machine.heard(event, at: now)
-    }
-
-    /// A long replay is applied stretch by stretch: what comes live meanwhile waits for one of them at most.
-    private func hearBetween(_ hearing: inout Hearing, _ ahead: Ahead?) async {
-        guard ahead != nil, hearing.early.isBehind else { return }
-        hear(inbox.frames(), &hearing, isBetween: true)
-        await handOn(&hearing, ahead)
-    }
-
-    private func handOn(_ hearing: inout Hearing, _ ahead: Ahead?) async {
-        guard let ahead else { return }
-        let now = ContinuousClock.now
-        if hearing.machine.isBehind { hearing.early.fellBehind(at: now) }
-        for event in hearing.early.takeAhead(at: now) {
-            let isDone = await ahead(event)
-            if !isDone, event.header.sequence == 0 { hearing.early.leave(event) }
-        }
+        machine.heard(event, at: now)
+        return header.sequence == 0 && inbox.streams.contains(header.stream) ? event : nil
     }
 
     /// Nil where the snapshot is asked for anew.
@@ -176,18 +148,6 @@ package struct StreamConsumer: Sendable {
     }
 
     // MARK: Asking, each in a task of its own
-
-    private func questions(_ actions: [ConsumerMachine.Action]) -> [@Sendable () async -> Void] {
-        var questions: [@Sendable () async -> Void] = []
-        for action in actions {
-            switch action {
-            case .replay(let request): questions.append({ await replay(request) })
-            case .snapshot(let stream): questions.append({ await takeSnapshot(of: stream, after: nil) })
-            case .apply, .reopen, .passOver, .putBack: break
-            }
-        }
-        return questions
-    }
 
     private func replay(_ request: ReplayStream) async {
         do throws(Failure) {
@@ -230,46 +190,10 @@ package struct StreamConsumer: Sendable {
             metadata: ["stream": "\(stream)", "facts": "\(facts)"])
     }
 
-    private func passOver(
-        _ stream: String, _ facts: Int64, _ passedOver: (@Sendable (_ stream: String, _ facts: Int64) async throws -> Void)?
-    ) async throws {
+    private func passOver(_ stream: String, _ facts: Int64) {
         logger.error(
             "the log of the publisher no longer holds facts that were missed", metadata: ["stream": "\(stream)", "facts": "\(facts)"])
         BusMetrics.lost(family.name).increment(by: facts)
-        try await passedOver?(stream, facts)
-    }
-}
-
-/// What a consumer knows while it runs, of what it has heard and not applied.
-private struct Hearing {
-    var machine: ConsumerMachine
-    var tally: ConsumerTally
-    let takesProvisional: Bool
-    let takesAhead: Bool
-    var early = FactsAhead()
-    /// When the last heartbeat came, until a round has ended with it.
-    var heartbeatAt: ContinuousClock.Instant?
-
-    /// Whether the frame is kept beside what the machine makes of it.
-    func keeps(_ header: StreamHeader, isBetween: Bool) -> Bool {
-        (takesAhead || takesProvisional && header.sequence == 0) && machine.isAhead(header, orNext: isBetween)
-    }
-
-    /// At the end of a round: what has no place in a stream, where everything before it is applied.
-    mutating func takeCurrent() -> [StreamEvent] {
-        // What was received between two stretches is applied in the next round.
-        guard !machine.hasSteps else { return [] }
-        if !machine.isBehind { early.caughtUp() }
-        let known = machine
-        return early.takeCurrent { known.isCurrent($0) }
-    }
-
-    /// Notes in the metrics, and when the last heartbeat came where nothing is missing, how current what is known is.
-    mutating func endRound(_ freshness: StreamFreshness) {
-        tally.record(machine)
-        guard !machine.hasSteps else { return }
-        if let heartbeatAt, machine.isCurrent { freshness.noteCurrent(at: heartbeatAt) }
-        heartbeatAt = nil
     }
 }
 
@@ -290,5 +214,19 @@ private struct ConsumerTally {
         gaps.increment(by: machine.tally.gaps - told.gaps)
         replayed.increment(by: machine.tally.replayed - told.replayed)
         told = machine.tally
+    }
+}
+
+extension [StreamEvent] {
+    /// Drops the oldest past either bound: what is held back may be a stranger's largest uploads.
+    mutating func keepNewest(frames: Int, bytes: Int) {
+        guard !isEmpty else { return }
+        var (kept, size) = (0, 0)
+        for event in reversed() {
+            size += event.payload.count
+            guard kept < frames, size <= bytes else { break }
+            kept += 1
+        }
+        removeFirst(count - kept)
     }
 }

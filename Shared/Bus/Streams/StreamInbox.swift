@@ -34,15 +34,10 @@ package final class StreamInbox: Sendable {
         var reader: CheckedContinuation<Arrivals, Never>?
 
         mutating func take() -> Arrivals {
-            let taken = takeFrames(atMost: BusLimits.batch)
+            let taken = Array(frames.take(atMost: BusLimits.batch))
+            for frame in taken { bytes -= frame.header.count + frame.payload.count }
             defer { answers = [] }
             return Arrivals(frames: taken, answers: answers, isClosed: isClosed)
-        }
-
-        mutating func takeFrames(atMost limit: Int) -> [Frame] {
-            let taken = Array(frames.take(atMost: limit))
-            for frame in taken { bytes -= frame.header.count + frame.payload.count }
-            return taken
         }
     }
 
@@ -73,16 +68,6 @@ package final class StreamInbox: Sendable {
             }
             if let arrivals { reader.resume(returning: arrivals) }
         }
-    }
-
-    /// As `next`, without waiting: perhaps nothing.
-    func present() -> Arrivals {
-        state.withLock { $0.take() }
-    }
-
-    /// All frames that there are, without waiting: whoever applies much looks at them in between, so that none is dropped meanwhile.
-    func frames() -> [Frame] {
-        state.withLock { $0.takeFrames(atMost: BusLimits.framesWaitingToBeRead) }
     }
 
     /// What came of a replay or a snapshot, for the reader.
