@@ -27,6 +27,7 @@ struct ConsumerMachine: Sendable {
     }
 
     private let keepsState: Bool
+    private let tellsNewcomersAll: Bool
     /// How long nothing may be heard: three heartbeats, but at least a second.
     private let silence: Duration
     private let streams: [String]
@@ -51,7 +52,7 @@ struct ConsumerMachine: Sendable {
 
     /// `positions` as stored; a stream without one is new to this consumer.
     init(family: StreamFamily, streams: [String], positions: [StreamPosition], now: Instant) {
-        keepsState = family.keepsState
+        (keepsState, tellsNewcomersAll) = (family.keepsState, family.tellsNewcomersAll)
         silence = max(family.heartbeat * 3, .seconds(1))
         self.streams = streams
         lines = Dictionary(uniqueKeysWithValues: streams.map { ($0, StreamLine()) })
@@ -100,7 +101,7 @@ struct ConsumerMachine: Sendable {
                 if keepsState {
                     lines[stream]?.place = .voided
                 } else {
-                    settle(stream, at: heartbeat.epoch, next: head + 1)
+                    settle(stream, at: heartbeat.epoch, next: tellsNewcomersAll ? 1 : head + 1)
                 }
             case .voided: continue
             case .at(let epoch, _):

@@ -30,7 +30,8 @@ package struct StreamConsumer: Sendable {
     /// Runs until the task is cancelled or the node is shut down, and throws what `apply` and `restart` throw: the caller then
     /// runs it again from the stored positions.
     /// - Parameters:
-    ///   - positions: As stored. A stream without one starts at the publisher's head, or with a snapshot where there are such.
+    ///   - positions: As stored. A stream without one starts at the publisher's head, with a snapshot where there are such, or where the
+    ///     publisher's log begins (`StreamFamily.tellsNewcomersAll`).
     ///   - apply: Applies at most 256 events of several streams and stores `next` in the same transaction. Without events,
     ///     stores `next` alone. Calls come one after the other. Where a stream begins must be on disk when this returns: killed
     ///     before, a newcomer would begin further on and never hear what was said in between.
