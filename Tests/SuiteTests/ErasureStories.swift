@@ -28,9 +28,9 @@ extension StorySuite {
 
     /// Asks, reads and confirms.
     func erase(_ scope: ErasureScope, as token: String, password: String) async throws -> HarnessAnswer {
-        struct Wish: Decodable { var confirmation: String }
-        let wish = try await say("POST", consent + "/consent/v1/erasures", ["scope": scope.rawValue], as: token)
-        let confirmation = try wish.decoded(as: Wish.self).confirmation
+        struct Asked: Decodable { var confirmation: String }
+        let asked = try await say("POST", consent + "/consent/v1/erasures", ["scope": scope.rawValue], as: token)
+        let confirmation = try asked.decoded(as: Asked.self).confirmation
         return try await say(
             "POST", consent + "/consent/v1/erasures/orders", ["confirmation": confirmation, "password": password], as: token)
     }

@@ -43,13 +43,9 @@ extension Guest {
         try await suite.say("GET", suite.consent + "/consent/v1/requests/\(request)", as: token).decoded()
     }
 
-    /// Erases the account, by its wish and the password.
+    /// Erases the account.
     fileprivate func leave() async throws {
-        struct Wish: Decodable { var confirmation: String }
-        let erasures = suite.consent + "/consent/v1/erasures"
-        let wish: Wish = try await suite.say("POST", erasures, ["scope": "account"], as: token).decoded()
-        let order = ["confirmation": wish.confirmation, "password": Self.password]
-        try #require(try await suite.say("POST", erasures + "/orders", order, as: token).status == 202)
+        try #require(try await suite.erase(.account, as: token, password: Self.password).status == 202)
     }
 }
 

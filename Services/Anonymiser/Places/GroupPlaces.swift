@@ -15,8 +15,8 @@ struct GroupPlaces: Sendable {
 
     let catalogue: PlaceCatalogue
     let tree: CellTree
-    /// By code of a municipality, where its seat lies.
-    private let seats: [String: SeatIndex.Seat]
+    /// By code of a municipality, where its centre lies.
+    private let centres: [String: CentreIndex.Centre]
     /// By index of the catalogue.
     private let names: [String]
     /// Codes, names and other names in order, each with its place's index.
@@ -58,12 +58,12 @@ struct GroupPlaces: Sendable {
         self.catalogue = catalogue
         self.elsewhere = elsewhere
         peopleBefore = catalogue.leaves.reduce(into: [0]) { $0.append(($0.last ?? 0) + catalogue.places[$1].population) }
-        seats = Dictionary(table.seats.compactMap { seat in seat.municipality.map { ($0, seat) } }) { first, _ in first }
-        tree = Self.cellTree(table.seats, catalogue)
+        centres = Dictionary(table.centres.compactMap { centre in centre.municipality.map { ($0, centre) } }) { first, _ in first }
+        tree = Self.cellTree(table.centres, catalogue)
     }
 
-    private static func cellTree(_ seats: [SeatIndex.Seat], _ catalogue: PlaceCatalogue) -> CellTree {
-        let index = SeatIndex(seats)
+    private static func cellTree(_ centres: [CentreIndex.Centre], _ catalogue: PlaceCatalogue) -> CellTree {
+        let index = CentreIndex(centres)
         return CellTree(
             municipality: { index.municipality(ofSquare: $0) },
             province: { code in
@@ -71,9 +71,9 @@ struct GroupPlaces: Sendable {
             })
     }
 
-    /// Of a municipality's seat, in degrees; nil where it is not known.
+    /// Of a municipality's centre, in degrees; nil where it is not known.
     func coordinates(_ code: String) -> (latitude: Double, longitude: Double)? {
-        seats[code].map { ($0.latitude, $0.longitude) }
+        centres[code].map { ($0.latitude, $0.longitude) }
     }
 
     /// Where people of a profile's place are counted: a municipality, a former one, a country. Whoever comes from a list of places that is

@@ -33,7 +33,7 @@ struct PlaceTable: Sendable {
     private(set) var entries: [Entry] = []
     /// By code of a municipality that is no more: the code of its leaf.
     private(set) var former: [String: String] = [:]
-    private(set) var seats: [SeatIndex.Seat] = []
+    private(set) var centres: [CentreIndex.Centre] = []
 
     private static let levels = Dictionary(uniqueKeysWithValues: PlaceLevel.allCases.map { ($0.code, $0) })
 
@@ -55,20 +55,20 @@ struct PlaceTable: Sendable {
         case "past":
             return former.updateValue(parent, forKey: code) == nil
         case "abroad":
-            return addSeat(of: nil, fields)
+            return addCentre(of: nil, fields)
         default:
             guard let level = Self.levels[kind], !code.isEmpty, !fields[3].isEmpty else { return false }
             guard let people = fields[5].isEmpty ? 0 : Int(fields[5]), people >= 0 else { return false }
             let row = PlaceRow(code: code, level: level, parent: parent.isEmpty ? nil : parent, population: people)
             entries.append(Entry(row: row, name: fields[3], otherName: fields[4]))
-            return fields[6].isEmpty || addSeat(of: code, fields)
+            return fields[6].isEmpty || addCentre(of: code, fields)
         }
     }
 
-    private mutating func addSeat(of municipality: String?, _ fields: [String]) -> Bool {
+    private mutating func addCentre(of municipality: String?, _ fields: [String]) -> Bool {
         guard let latitude = Double(fields[6]), let longitude = Double(fields[7]) else { return false }
         guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return false }
-        seats.append(SeatIndex.Seat(municipality: municipality, latitude: latitude, longitude: longitude))
+        centres.append(CentreIndex.Centre(municipality: municipality, latitude: latitude, longitude: longitude))
         return true
     }
 }

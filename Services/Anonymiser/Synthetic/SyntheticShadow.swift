@@ -52,7 +52,7 @@ struct SyntheticShadow {
         }
         let handle = try FileHandle(forWritingTo: draft)
         defer { try? handle.close() }
-        let metrics = SyntheticPerson.types.flatMap { $0.type.syntheticMetrics }.filter { $0 != .position }
+        let metrics = SyntheticPerson.types.flatMap { $0.type.metrics }.filter { $0 != .position }
         let head = Head(
             seed: plan.seed, people: plan.people, firstHour: plan.hours.lowerBound, hours: plan.hours.count,
             counts: Dictionary(uniqueKeysWithValues: metrics.map { ($0.code, SyntheticPerson.count($0)) }))
@@ -71,7 +71,7 @@ struct SyntheticShadow {
     private func described(_ one: SyntheticPerson) -> Line {
         var means: [String: [Int]] = [:]
         for type in one.shares where one.measures.contains(type) && type != .position {
-            for metric in type.syntheticMetrics { means[metric.code] = [Int](repeating: 0, count: plan.hours.count) }
+            for metric in type.metrics { means[metric.code] = [Int](repeating: 0, count: plan.hours.count) }
         }
         var cells: [GridCell] = []
         var presence: [Int] = []

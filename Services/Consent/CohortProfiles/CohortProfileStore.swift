@@ -36,23 +36,14 @@ struct CohortProfileStore: Sendable {
         try await loop.poll { _ = try await publishDue() }
     }
 
-    /// Goes once through everybody who is due: some stay due, as long as their keys are damaged, and hold nobody up.
-    /// - Parameter step: people in one transaction.
-    /// - Returns: how many were due.
+    /// As `Store.publishDue`.
     @discardableResult
     func publishDue(at now: Timestamp = .now, step: Int = Self.atOnce) async throws -> Int {
-        var (count, last): (Int, PersonID?) = (0, nil)
-        repeat {
-            let after = last
-            let due = try await store.write { [table] db in
-                let due = try table.due(db, after: after, limit: step)
-                for sharer in due { try publish(db, sharer, at: now) }
-                return due.map(\.person)
-            }
-            count += due.count
-            last = due.count < step ? nil : due.last
-        } while last != nil
-        return count
+        try await store.publishDue(step: step) { [table] db, after in
+            let due = try table.due(db, after: after, limit: step)
+            for sharer in due { try publish(db, sharer, at: now) }
+            return due.map(\.person)
+        }
     }
 
     private func publish(_ db: Database, _ sharer: CohortSharerStore.Sharer, at now: Timestamp) throws {

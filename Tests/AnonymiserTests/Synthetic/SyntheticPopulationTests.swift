@@ -68,7 +68,7 @@ struct SyntheticPopulationTests {
         for person in Self.people.prefix(500) {
             for hour in Self.plan.hours {
                 guard let told = person.summed(hour) else { continue }
-                let metrics = Set(person.shares.filter { person.measures.contains($0) }.flatMap(\.syntheticMetrics))
+                let metrics = Set(person.shares.filter { person.measures.contains($0) }.flatMap(\.metrics))
                 #expect(told.sums.allSatisfy { metrics.contains($0.metric) })
                 #expect(told.cells == nil || person.shares.contains(.position))
             }

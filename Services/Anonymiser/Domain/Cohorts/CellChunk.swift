@@ -12,31 +12,11 @@ enum CellChunk {
 
     /// - Returns: nil where there are none.
     static func bytes(_ entries: [Entry]) -> [UInt8]? {
-        guard !entries.isEmpty else { return nil }
-        var writer = CompactWriter()
-        writer.count(entries.count)
-        var last = -1
-        for entry in entries {
-            writer.count(entry.row - last - 1)
-            last = entry.row
-            writer.cells(entry.cells)
-        }
-        return writer.bytes
+        RowList.bytes(entries, \.row) { $0.cells($1.cells) }
     }
 
     static func read(_ bytes: [UInt8]) throws -> [Entry] {
-        var reader = CompactReader(bytes)
-        let count = try reader.count(upTo: BitmapChunk.rows)
-        var entries: [Entry] = []
-        entries.reserveCapacity(count)
-        var last = -1
-        for _ in 0..<count {
-            last += try reader.count(upTo: BitmapChunk.rows) + 1
-            guard last < BitmapChunk.rows else { throw CompactReader.Damaged() }
-            entries.append(Entry(row: last, cells: try reader.cells()))
-        }
-        guard reader.isAtEnd else { throw CompactReader.Damaged() }
-        return entries
+        try RowList.read(bytes) { Entry(row: $1, cells: try $0.cells()) }
     }
 
     static func removing(_ row: Int, from bytes: [UInt8]) throws -> RemovedRow {

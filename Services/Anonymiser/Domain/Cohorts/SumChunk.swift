@@ -15,38 +15,23 @@ enum SumChunk {
     /// - Parameter entries: ascending by row.
     /// - Returns: nil where there are none.
     static func bytes(_ entries: [Entry]) -> [UInt8]? {
-        guard !entries.isEmpty else { return nil }
-        var writer = CompactWriter()
-        writer.count(entries.count)
-        var last = -1
-        for entry in entries {
-            writer.count(entry.row - last - 1)
-            last = entry.row
+        RowList.bytes(entries, \.row) { writer, entry in
             for sum in entry.sums {
                 writer.count(sum.count)
                 writer.signed(sum.sum)
             }
         }
-        return writer.bytes
     }
 
     static func read(_ bytes: [UInt8], components: Int) throws -> [Entry] {
-        var reader = CompactReader(bytes)
-        let count = try reader.count(upTo: BitmapChunk.rows)
-        var entries: [Entry] = []
-        entries.reserveCapacity(count)
-        var last = -1
-        for _ in 0..<count {
-            last += try reader.count(upTo: BitmapChunk.rows) + 1
-            guard last < BitmapChunk.rows else { throw CompactReader.Damaged() }
-            let sums = try (0..<components).map { _ in
+        try RowList.read(bytes) { reader, row in
+            var sums: [SampleSum] = []
+            for _ in 0..<components {
                 let samples = try reader.count(upTo: mostSamples)
-                return SampleSum.of(try reader.signed(), count: samples)
+                sums.append(SampleSum.of(try reader.signed(), count: samples))
             }
-            entries.append(Entry(row: last, sums: sums))
+            return Entry(row: row, sums: sums)
         }
-        guard reader.isAtEnd else { throw CompactReader.Damaged() }
-        return entries
     }
 
     static func removing(_ row: Int, from bytes: [UInt8], components: Int) throws -> RemovedRow {

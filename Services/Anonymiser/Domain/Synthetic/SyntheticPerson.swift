@@ -105,7 +105,7 @@ extension SyntheticPerson {
 
     /// - Parameter since: when all of it was opted in to.
     func profile(since: Timestamp) -> CohortProfile {
-        let metrics = Metric.all.filter { metric in shares.contains { $0.syntheticMetrics.contains(metric) } }
+        let metrics = Metric.all.filter { metric in shares.contains { $0.metrics.contains(metric) } }
         return CohortProfile(
             birthDate: birthDate, sex: sex?.code, cityOfBirth: birthPlace, cityOfResidence: town.code, occupation: occupation.code,
             weight: Double(weight), height: Double(height), shares: metrics.map { CohortOptIn(metric: $0, since: since) })
@@ -133,21 +133,6 @@ extension SyntheticPlaces {
         let (columns, rows) = (random.below(41) - 20, random.below(41) - 20)
         work = isBusy ? (random.isTrue(permille: 400) ? near.moved(columns, rows) : near) : home
         halfway = GridCell(x: (home.x + work.x) / 2, y: (home.y + work.y) / 2)
-    }
-}
-
-extension GroupDataType {
-    /// The metrics that it is made of, in the order of the registry.
-    var syntheticMetrics: [Metric] {
-        switch self {
-        case .heartRate: [.heartRate]
-        case .oxygenSaturation: [.oxygenSaturation]
-        case .bloodPressure: [.bloodPressureMax, .bloodPressureMin]
-        case .bodyTemperature: [.bodyTemperature]
-        case .glucose: [.glucose]
-        case .position: [.position]
-        case .steps: []
-        }
     }
 }
 

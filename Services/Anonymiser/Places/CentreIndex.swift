@@ -1,11 +1,11 @@
-// Which municipality a square belongs to: the one whose seat is nearest, since no borders are shipped.
+// Which municipality a square belongs to: the one whose centre is nearest, since no borders are shipped.
 
 import Contracts
 import Foundation
 
-/// Seats of municipalities, found by what is near.
-struct SeatIndex: Sendable {
-    struct Seat: Hashable, Sendable {
+/// Centres of municipalities, found by what is near.
+struct CentreIndex: Sendable {
+    struct Centre: Hashable, Sendable {
         /// Nil beyond the border.
         let municipality: String?
         /// In degrees (WGS 84).
@@ -13,11 +13,11 @@ struct SeatIndex: Sendable {
         let longitude: Double
     }
 
-    /// What is as far from every seat, in km, belongs to none: the sea, and what lies abroad.
+    /// What is as far from every centre, in km, belongs to none: the sea, and what lies abroad.
     static let farthest = 12.0
     private static let kilometresPerDegree = 111.195
 
-    /// A fifth of a degree each way: up to 57° of latitude no seat nearer than `farthest` is beyond the next tile.
+    /// A fifth of a degree each way: up to 57° of latitude no centre nearer than `farthest` is beyond the next tile.
     private struct Tile: Hashable {
         let row: Int
         let column: Int
@@ -31,10 +31,10 @@ struct SeatIndex: Sendable {
         }
     }
 
-    private let tiles: [Tile: [Seat]]
+    private let tiles: [Tile: [Centre]]
 
-    init(_ seats: [Seat]) {
-        tiles = Dictionary(grouping: seats) { Tile($0.latitude, $0.longitude) }
+    init(_ centres: [Centre]) {
+        tiles = Dictionary(grouping: centres) { Tile($0.latitude, $0.longitude) }
     }
 
     /// - Parameter square: of 5 km, by its number in units of 5 km.
@@ -51,14 +51,14 @@ struct SeatIndex: Sendable {
     func municipality(latitude: Double, longitude: Double) -> String? {
         let width = cos(latitude * .pi / 180)
         let tile = Tile(latitude, longitude)
-        var (nearest, shortest): (Seat?, Double) = (nil, Self.farthest * Self.farthest)
+        var (nearest, shortest): (Centre?, Double) = (nil, Self.farthest * Self.farthest)
         for row in tile.row - 1...tile.row + 1 {
             for column in tile.column - 1...tile.column + 1 {
-                for seat in tiles[Tile(row: row, column: column)] ?? [] {
-                    let north = (seat.latitude - latitude) * Self.kilometresPerDegree
-                    let east = (seat.longitude - longitude) * Self.kilometresPerDegree * width
+                for centre in tiles[Tile(row: row, column: column)] ?? [] {
+                    let north = (centre.latitude - latitude) * Self.kilometresPerDegree
+                    let east = (centre.longitude - longitude) * Self.kilometresPerDegree * width
                     let squared = north * north + east * east
-                    if squared < shortest { (nearest, shortest) = (seat, squared) }
+                    if squared < shortest { (nearest, shortest) = (centre, squared) }
                 }
             }
         }
