@@ -13,8 +13,6 @@ actor SupervisionService {
     static let storeTimeout = Duration.milliseconds(150)
     /// After a pause of its own the dispatcher receives what it missed before it takes silence for a sign, but not for longer.
     static let catchUp = Duration.milliseconds(300)
-    /// What has been due for longer at a start waits for nothing: a call goes out by 4.5 s, whatever it could tell more (SOS-15).
-    private static let mostOverdue = Duration.milliseconds(700)
 
     /// Ingest says something several times a second; after so long without it, a person's silence is nobody's news.
     static let deafAfter = Duration.seconds(5)
@@ -84,7 +82,7 @@ actor SupervisionService {
     // MARK: Starting and stopping
 
     /// Goes on where the last process stopped. What has become due meanwhile happens once it is known here what ingest has said until then,
-    /// but within `catchUp`, and at once where it has been due for long: a call tells what it would have told without the stop (SOS-24).
+    /// but within `catchUp`: a call tells what it would have told without the stop (SOS-24).
     /// - Parameter waited: how long the start has waited for the other dispatcher; both together are no longer than `catchUp`.
     func resume(_ memory: SOSStore.Memory, waited: Duration) async {
         var effects = Effects()
@@ -96,8 +94,7 @@ actor SupervisionService {
             takeAnswers(of: person, &effects)
             change(person, &effects) { machine in
                 // First what was due before the stop, then the dispatcher's own silence is forgiven.
-                let overdue = machine.nextDue.map { clock.now - $0 } ?? .zero
-                let isLeft = catchesUp && machine.emergencyRuns && overdue < SupervisionService.mostOverdue
+                let isLeft = catchesUp && machine.emergencyRuns
                 if isLeft { comingBack.insert(person) }
                 let due = machine.emergencyRuns && !isLeft ? machine.timePassed(to: clock.now) : []
                 if !isLeft { machine.listeningAgain(at: clock.now) }
