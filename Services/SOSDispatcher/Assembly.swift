@@ -157,11 +157,10 @@ struct SOSModule: Sendable {
         let hasForgotten = try await store.hasForgotten()
         await supervision.noteStore(wasPutBack: hasForgotten)
         // A copy may be older than the second dispatcher's first confirmation: who has forgotten asks whether or not it knows of another.
-        let begun = clock.now
         await link.begin(
             waiting: try await store.hasOther(pair.role), hasForgotten: hasForgotten, isAnybodyUnreadable: !memory.unreadable.isEmpty)
         await dispatcher.resume()
-        await supervision.resume(memory, waited: clock.now - begun)
+        await supervision.resume(memory)
         await supervision.saySubscriptions(said: memory.saidSubscribed)
 
         let erasure = SOSDispatcherErasure(

@@ -224,34 +224,6 @@ struct StoreTests {
         }
     }
 
-    @Test(
-        "SOS-24: after a restart a dispatcher sent its own bytes, though it had taken over the other's; what it has sent itself stays",
-        arguments: [0, 1])
-    func adoptedBytes(attempts: Int) async throws {
-        try await withStore { store in
-            let id = MessageID(emergency: EmergencyID(bits: 1), sequence: 0)
-            func message(_ body: [UInt8]) -> OutboxMessage {
-                OutboxMessage(id: id, kind: .alert, body: body, createdAt: Timestamp(milliseconds: 1), attempts: attempts)
-            }
-            var own = StoreBatch()
-            own.messages[id] = (Self.person, message([1]))
-            own.lines[LineID(message: id, integrator: "milan")] = LineState(message: message([1]), stream: nil)
-            try await store.save(own)
-            var theirs = StoreBatch()
-            theirs.adopted[id] = (Self.person, message([2]))
-            #expect(!theirs.isEmpty)
-            // What is decided here later changes nothing, in the same transaction or after it.
-            var later = theirs
-            var decided = StoreBatch()
-            decided.messages[id] = (Self.person, message([3]))
-            later.add(decided)
-            try await store.save(later)
-            try await store.save(decided)
-            let kept = try await store.outbox(of: id.emergency)?.outbox.decided.map(\.body)
-            #expect(kept == [attempts == 0 ? [2] : [1]])
-        }
-    }
-
     @Test("SOS-19, SOS-28: who was called when, and the release of whoever was called in vain, come back after a crash as they were stored")
     func release() async throws {
         try await withStore { store in

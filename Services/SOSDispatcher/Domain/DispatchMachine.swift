@@ -87,8 +87,7 @@ struct DispatchMachine: Hashable, Sendable {
             decided.append(message)
             decided.sort { $0.id.place < $1.id.place }
         }
-        // The bytes may have been the other dispatcher's since this was decided.
-        guard let message = unassigned.first(where: { $0.id == message.id }) else { return }
+        guard unassigned.contains(where: { $0.id == message.id }) else { return }
         var holders = lines.filter { !$0.value.hasRefused && !$0.value.isReleased }.map(\.key)
         if holders.isEmpty { holders = Array(order.prefix(1)) }
         for holder in holders {

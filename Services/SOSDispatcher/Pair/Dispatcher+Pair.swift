@@ -6,17 +6,15 @@ import ServiceKit
 extension Dispatcher {
     // MARK: Telling
 
-    /// The other side is told at once: it waits for nothing longer. Tests are told to nobody. Bytes that have not been sent before are told
-    /// without waiting for a disk as well: behind a slow one the other side would send its own first.
+    /// The other side is told at once: it waits for nothing longer. Tests are told to nobody.
     func tellAttempt(_ message: OutboxMessage, to integrator: Integrator) {
         guard let work = works[message.id.emergency], isReal(work) else { return }
-        let isFirst = message.attempts == 0
-        let attempt = PairFact.attempted(
-            MadeAttempt(
-                person: work.person, emergency: message.id.emergency, sequence: message.id.sequence, kind: message.kind,
-                integrator: integrator.id, body: isFirst ? String(decoding: message.body, as: UTF8.self) : nil, at: .now))
-        if isFirst { pair.tellAtOnce(attempt) }
-        pair.tell(attempt)
+        pair.tell(
+            .attempted(
+                MadeAttempt(
+                    person: work.person, emergency: message.id.emergency, sequence: message.id.sequence, kind: message.kind,
+                    integrator: integrator.id, body: message.attempts == 0 ? String(decoding: message.body, as: UTF8.self) : nil,
+                    at: .now)))
     }
 
     func tell(_ acknowledgement: Acknowledgement, by integrator: String, at time: Timestamp, in work: Work) {
@@ -48,25 +46,21 @@ extension Dispatcher {
         try? await recall(id.emergency)
         wakeDeliveryWorkers(of: id.emergency)
         if !id.isRelease { join(attempt.integrator, id) }
-        let own = works[id.emergency]?.file.decided.first { $0.id == id }
-        // What was sent longer ago this side comes to by itself, if it is still to be sent. Of what it has come to it takes the bytes.
-        let isRecent = Timestamp.now - attempt.at < DispatchOutbox.adoptable
-        guard let body = attempt.body, isRecent || own?.kind == attempt.kind && !id.isRelease else { return }
+        // What was sent longer ago this side comes to by itself, if it is still to be sent.
+        guard let body = attempt.body, Timestamp.now - attempt.at < DispatchOutbox.adoptable else { return }
         let theirs = OutboxMessage(id: id, kind: attempt.kind, body: Array(body.utf8), createdAt: clock.now)
         if id.isRelease {
             change(id.emergency) { file, _ in file.released(attempt.integrator, by: theirs) }
             return
         }
-        // Whatever this side may store of its own under that name, after a restart it must not send that (SOS-24).
-        var batch = StoreBatch()
-        batch.adopted[id] = (person, theirs)
-        guard own != nil else {
+        guard works[id.emergency]?.file.decided.contains(where: { $0.id == id }) == true else {
+            var batch = StoreBatch()
+            batch.messages[id] = (person, theirs)
             journal.note(batch)
             send(theirs, of: person)
             return join(attempt.integrator, id)
         }
         guard let displaced = works[id.emergency]?.file.adopt(theirs) else { return }
-        journal.note(batch)
         // A message of this side's own that nobody has seen yet gives up its number.
         guard displaced.kind != theirs.kind, let next = works[id.emergency]?.file.nextSequence else { return }
         let new = MessageID(emergency: id.emergency, sequence: next)

@@ -40,10 +40,10 @@ enum PairFact: Hashable, Codable, Sendable {
         }
     }
 
-    /// As it is told back to whoever has said it before it was stored; nil for what is not: only answers are, and "help is here" would count
-    /// as said a second time.
+    /// As it is told back to whoever has said it before it was stored; nil for what is not. "Help is here" would count as said a second time.
     var returned: PairFact? {
-        guard case .answered(var answer) = self, answer.answer != .helpIsHere else { return nil }
+        guard case .answered(var answer) = self else { return self }
+        guard answer.answer != .helpIsHere else { return nil }
         answer.isReturned = true
         return .answered(answer)
     }

@@ -189,7 +189,6 @@ extension PairLink {
             !supervision.names.synthetic.contains(person), await mayBeHeard(of: person)
         else { return }
         _ = await supervision.hear([fact], [])
-        if case .attempted = fact { await dispatcher.heard([fact]) }
         // Killed before it has stored it, the other side would not know what is called for here.
         if let returned = fact.returned { pair.tell(returned) }
     }

@@ -15,8 +15,6 @@ struct SealedBatchStore: Sendable {
         var person: PersonID
         var message: OutboxMessage
         var sealed: [UInt8]
-        /// Whether it takes the place of one of the same name that was never sent from here.
-        var isAdopted: Bool
     }
 
     private let batch: StoreBatch
@@ -43,14 +41,11 @@ struct SealedBatchStore: Sendable {
             + batch.subscribers.compactMap { person, subscriber in
                 try SealedBatchStore.seal(subscriber, of: person, keys: keys).map { (person, $0) }
             }
-        func sealed(_ entry: (person: PersonID, message: OutboxMessage), isAdopted: Bool) throws -> SealedMessage? {
-            let context = SealedBatchStore.context(of: entry.message.id)
-            guard let bytes = try pair.personSeal.seal(entry.message.body, of: entry.person, context: context) else { return nil }
-            return SealedMessage(person: entry.person, message: entry.message, sealed: bytes, isAdopted: isAdopted)
+        messages = try batch.messages.compactMap { id, entry in
+            let sealed = try pair.personSeal.seal(entry.message.body, of: entry.person, context: SealedBatchStore.context(of: id))
+            guard let sealed else { return nil }
+            return SealedMessage(person: entry.person, message: entry.message, sealed: sealed)
         }
-        messages =
-            try batch.messages.values.compactMap { try sealed($0, isAdopted: false) }
-            + batch.adopted.values.compactMap { try sealed($0, isAdopted: true) }
     }
 
     /// One subscriber's state as it is stored; nil where the person's key is gone or damaged.
@@ -71,9 +66,7 @@ struct SealedBatchStore: Sendable {
     /// Writes everything, and publishes its facts once they are on disk.
     func write(_ db: Database) throws {
         try ClosedEmergencyStore.bringBack(
-            db,
-            Set(batch.emergencies.keys).union((Array(batch.messages.keys) + batch.adopted.keys).map(\.emergency))
-                .union(batch.lines.keys.map(\.message.emergency)))
+            db, Set(batch.emergencies.keys).union(batch.messages.keys.map(\.emergency)).union(batch.lines.keys.map(\.message.emergency)))
         for (person, sealed) in subscribers {
             try db.run("INSERT OR REPLACE INTO subscribers (person, sealed) VALUES (?, ?)") { row in
                 row.bytes(person.bytes)
@@ -135,20 +128,13 @@ struct SealedBatchStore: Sendable {
         try AuditStore.append([note], db)
     }
 
-    /// A message that is there keeps its bytes, unless they were never sent and the other dispatcher has sent others.
+    /// A message that is there keeps its bytes.
     private func write(_ entry: SealedMessage, _ db: Database) throws {
         let message = entry.message
-        let otherwise =
-            entry.isAdopted
-            ? """
-            DO UPDATE SET kind = excluded.kind, sealed = excluded.sealed WHERE NOT EXISTS (
-                SELECT 1 FROM dispatch_lines AS line WHERE line.emergency = dispatch_outbox.emergency
-                AND line.sequence = dispatch_outbox.sequence AND line.attempts > 0)
-            """ : "DO NOTHING"
         try db.cachedStatement(
             sql: """
                 INSERT INTO dispatch_outbox (emergency, sequence, person, kind, sealed, created_at) VALUES (?, ?, ?, ?, ?, ?)
-                ON CONFLICT (emergency, sequence) \(otherwise)
+                ON CONFLICT (emergency, sequence) DO NOTHING
                 """
         ).execute(arguments: [
             message.id.emergency.data, message.id.sequence, entry.person.data, message.kind.rawValue, Data(entry.sealed),

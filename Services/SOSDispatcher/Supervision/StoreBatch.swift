@@ -12,8 +12,6 @@ struct StoreBatch: Sendable {
     var removed: Set<PersonID> = []
     var emergencies: [EmergencyID: EmergencyRecord] = [:]
     var messages: [MessageID: (person: PersonID, message: OutboxMessage)] = [:]
-    /// The other dispatcher's, which take the place of this one's of the same name.
-    var adopted: [MessageID: (person: PersonID, message: OutboxMessage)] = [:]
     var lines: [LineID: LineState] = [:]
     var audit: [AuditNote] = []
     var facts: [EmergencyFact] = []
@@ -28,8 +26,8 @@ struct StoreBatch: Sendable {
     var further: [SealedBatchStore.FurtherWrite] = []
 
     var isEmpty: Bool {
-        subscribers.isEmpty && sealed.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && adopted.isEmpty
-            && lines.isEmpty && audit.isEmpty && facts.isEmpty && subscriptions.isEmpty
+        subscribers.isEmpty && sealed.isEmpty && removed.isEmpty && emergencies.isEmpty && messages.isEmpty && lines.isEmpty
+            && audit.isEmpty && facts.isEmpty && subscriptions.isEmpty
             && positions.isEmpty && told.isEmpty && heard.isEmpty && versions.isEmpty && further.isEmpty
     }
 
@@ -39,7 +37,6 @@ struct StoreBatch: Sendable {
         for (person, subscriber) in later.subscribers { put(subscriber, of: person) }
         emergencies.merge(later.emergencies) { $1 }
         messages.merge(later.messages) { $1 }
-        adopted.merge(later.adopted) { $1 }
         lines.merge(later.lines) { $1 }
         positions.merge(later.positions) { $1 }
         audit += later.audit

@@ -62,10 +62,8 @@ actor SupervisionService {
     /// The epoch in which each partition was begun, and whether all of that is on disk.
     var begun: [String: String] = [:]
     private var isBeginningStored = true
-    /// Partitions with facts that are known to exist, or may after a start, and have not been heard yet, and since when.
+    /// Partitions with facts that are known to exist and have not been heard yet, and since when.
     private var behind: [String: Timestamp] = [:]
-    /// Whose emergency ran at the start and who have not been come to since.
-    private var comingBack: Set<PersonID> = []
 
     init(
         rules: SupervisionRules, letterhead: DispatchLetterhead, names: Names, keys: PersonKeys, store: SOSStore, journal: Journal,
@@ -81,23 +79,15 @@ actor SupervisionService {
 
     // MARK: Starting and stopping
 
-    /// Goes on where the last process stopped. What has become due meanwhile happens once it is known here what ingest has said until then,
-    /// but within `catchUp`: a call tells what it would have told without the stop (SOS-24).
-    /// - Parameter waited: how long the start has waited for the other dispatcher; both together are no longer than `catchUp`.
-    func resume(_ memory: SOSStore.Memory, waited: Duration) async {
+    /// Goes on where the last process stopped: everything that has become due meanwhile happens at once.
+    func resume(_ memory: SOSStore.Memory) async {
         var effects = Effects()
-        let since = clock.now - waited
-        let hasHeard = memory.positions.contains { StreamFamily.samples.streams.contains($0.stream) }
-        let catchesUp = hasHeard && waited < SupervisionService.catchUp
-        if catchesUp { for stream in StreamFamily.samples.streams { behind[stream] = since } }
         for person in memory.subscribers.keys where people[person] != nil {
             takeAnswers(of: person, &effects)
             change(person, &effects) { machine in
                 // First what was due before the stop, then the dispatcher's own silence is forgiven.
-                let isLeft = catchesUp && machine.emergencyRuns
-                if isLeft { comingBack.insert(person) }
-                let due = machine.emergencyRuns && !isLeft ? machine.timePassed(to: clock.now) : []
-                if !isLeft { machine.listeningAgain(at: clock.now) }
+                let due = machine.emergencyRuns ? machine.timePassed(to: clock.now) : []
+                machine.listeningAgain(at: clock.now)
                 return due + machine.brought(to: memory, of: person, at: clock.now)
             }
             let known = records[person].flatMap { memory.outboxes[$0.id] }
@@ -105,7 +95,6 @@ actor SupervisionService {
                 change(person, &effects) { $0.acknowledged(at: clock.now) }
             }
         }
-        for person in comingBack { due.want(person, at: since + SupervisionService.catchUp) }
         superviseUnreadable(memory, &effects)
         await settle(effects)
         events.announce(running())
@@ -220,12 +209,9 @@ actor SupervisionService {
             if let since = behind[StreamFamily.samplesStream(of: person)], now < since + SupervisionService.catchUp {
                 due.want(person, at: since + SupervisionService.catchUp)
             } else {
-                let returns = comingBack.remove(person) != nil
                 change(person, &effects) { machine in
                     if isDeaf { machine.putOffContacts(at: now) }
-                    let due = machine.timePassed(to: now)
-                    if returns { machine.listeningAgain(at: now) }
-                    return due
+                    return machine.timePassed(to: now)
                 }
             }
         }

@@ -271,13 +271,6 @@ struct PairTests {
         #expect(PairFact.read(Array("{\"later\":{}}".utf8)) == nil)
     }
 
-    @Test("What was told at once is told back where it is an answer: an attempt would count as one of the side that has only heard of it")
-    func toldBack() {
-        let answer = PairFact.answered(GivenAnswer(person: .random(), emergency: Self.emergency, answer: .fine, afterMs: 1200))
-        #expect(answer.returned != nil)
-        #expect(Self.attempt(0).returned == nil)
-    }
-
     @Test("A message that nobody has seen gives up its number to the other side's; one that was sent keeps it")
     func adoption() {
         var file = DispatchMachine([Self.message()], lines: ["desk": DispatchOutbox([Self.message()])])
@@ -287,11 +280,6 @@ struct PairTests {
         file.attempted(theirs.id, by: "desk", at: Self.start)
         #expect(file.adopt(Self.message()) == nil)
         #expect(file.decided.map(\.body) == [[2]])
-        // Taken over before this side's own was given to anybody.
-        var early = DispatchMachine([Self.message()])
-        #expect(early.adopt(theirs) != nil)
-        early.add(Self.message(), order: ["desk"], at: Self.start)
-        #expect(early.lines["desk"]?.current?.body == [2])
     }
 
     @Test("NFR-05: a canary in time is ok, more than a second over its budget late, unheard or unflown missed")

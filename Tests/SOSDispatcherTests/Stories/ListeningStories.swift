@@ -61,32 +61,6 @@ struct ListeningStories {
         }
     }
 
-    @Test(
-        "INV-15: started after a call was due, a dispatcher called without what ingest had said while it was down: that is in the message"
-    )
-    func dueWhileDown() async throws {
-        let desk = Desk(.acknowledges(.accepted))
-        let settings = ["TRACKME_SOS_SUSTAIN_S": "4", "TRACKME_SOS_DISPATCH_AT_S": "4.9"]
-        try await Stage.play(desk) { stage in
-            let dispatcher = try await stage.start(settings)
-            let (person, first) = (try await stage.subscriber(), Timestamp.now)
-            try await stage.ingest.say(person, [Sample(type: .heartRate, at: first, value: 31)], receivedAt: first)
-            _ = try await stage.emergency(of: person)
-            await dispatcher.stop()
-
-            let second = first + .milliseconds(4500)
-            try await eventually("the call is nearly due", within: .seconds(10)) { Timestamp.now >= second }
-            try await stage.ingest.say(person, [Sample(type: .heartRate, at: second, value: 30)], receivedAt: second)
-            try await eventually("the call is due", within: .seconds(10)) { Timestamp.now > first + .seconds(5) }
-            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 29)])
-            try await stage.start(settings)
-            let call = try await eventually("the call") { desk.receipts.first }
-            let message = try JSONDecoder().decode(DispatchMessage.self, from: Data(call.body))
-            #expect(message.seq == 0 && message.vitals.map(\.value) == [30])
-            #expect(message.decidedAt == (first + .milliseconds(4900)).rfc3339)
-        }
-    }
-
     /// What a kill at this moment would leave on the disk.
     private func leave(_ dispatcher: Stage.Dispatcher, _ live: URL, in folder: URL) async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -277,59 +277,6 @@ struct PairStories {
         }
     }
 
-    @Test("SOS-24: behind the first's hanging disk the second heard of no attempt and called with bytes of its own: it is told at once")
-    func heardBehindAHangingDisk() async throws {
-        let desk = Desk(.silent)
-        try await Stage.play(desk) { stage in
-            let first = try await stage.start(["TRACKME_SOS_RETRY_S": "1"])
-            let second = try await stage.start(["TRACKME_SOS_RETRY_S": "1"], role: .second, lead: .seconds(60))
-            let person = PersonID.random()
-            try await Self.subscribed(person, stage, first, second)
-            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
-            let emergency = try await stage.emergency(of: person)
-            let isHeard = try await isDone(whileWriting: first.parts.store.store) {
-                try await eventually("the second has heard of it", within: .seconds(15)) {
-                    second.parts.pair.hasHeardAttempts(in: emergency)
-                }
-            }
-            #expect(isHeard)
-            let sent = try await eventually("the call") { desk.receipts.first }
-            let held = try await eventually("the second has it") {
-                await second.parts.dispatcher.works[emergency]?.file.decided.first
-            }
-            #expect(held.body == sent.body)
-            // Told in its place as well, it changes nothing.
-            try await eventually("repeats") { desk.receipts.count >= 3 }
-            #expect(Set(desk.receipts.map(\.body)).count == 1)
-            #expect(try await Self.attempts(second, emergency) == 0)
-        }
-    }
-
-    @Test("SOS-24: the second had taken over the first's bytes and would have sent its own after a restart: they are on its disk")
-    func adoptedBytesAreStored() async throws {
-        try await Stage.play { stage in
-            let second = try await stage.start(role: .second, lead: .seconds(60))
-            let person = PersonID.random()
-            _ = try await stage.question(SubscribePerson(person: person, clausesAccepted: true, bounds: [:]), of: .second)
-            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
-            let emergency = try await eventually("the alert") {
-                try await stage.question(ListEmergencies(person: person, limit: 1), of: .second).emergencies.first?.emergency
-            }
-            try await eventually("it has its own bytes") {
-                await second.parts.dispatcher.works[emergency]?.file.lines.isEmpty == false
-            }
-            // Also of an attempt that was made while this one was not there to hear of it.
-            let attempt = MadeAttempt(
-                person: person, emergency: emergency, sequence: 0, kind: .alert, integrator: Integrator.configuredID, body: "{}",
-                at: .now - .seconds(30))
-            await second.parts.dispatcher.heard([.attempted(attempt)])
-            try await second.parts.journal.commit()
-            let stored = try await second.parts.store.outbox(of: emergency)?.outbox
-            #expect(stored?.decided.map(\.body) == [Array("{}".utf8)])
-            #expect(stored?.lines.values.allSatisfy { $0.current?.body == Array("{}".utf8) } == true)
-        }
-    }
-
     @Test("A second that comes new knows who is subscribed, with own bounds, and an emergency that runs; a lost store is made good")
     func newcomer() async throws {
         let desk = Desk(.silent)
