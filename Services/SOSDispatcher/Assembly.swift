@@ -205,7 +205,9 @@ struct SOSModule: Sendable {
     ) async throws -> [any Service] {
         let samples = try await runtime.consumer(of: .samples, freshness: heard)
         let cards = try await runtime.consumer(of: .emergencyCards)
+        let urgent = UrgentPeople(supervision: supervision, ingest: try await runtime.client(of: .ingest), logger: runtime.logger)
         return [
+            Background(urgent.run),
             Background {
                 let begun = try await store.positions(of: .emergencyCards)
                 try await cards.run(
@@ -217,7 +219,7 @@ struct SOSModule: Sendable {
                 let begun = try await store.positions(of: .samples)
                 try await samples.run(
                     from: begun, apply: { await supervision.apply($0, $1) },
-                    provisional: { await supervision.hear(provisional: $0) },
+                    provisional: { await supervision.hear(provisional: $0) }, ahead: { await urgent.hear(ahead: $0) },
                     durable: { journal.durablePositions(of: .samples, begun: begun) })
             },
             Background(DeviceStore(store: store, supervision: supervision).follower(on: runtime).run),

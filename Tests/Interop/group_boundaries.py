@@ -3,7 +3,7 @@ from itertools import combinations
 
 from scipy.stats import ks_2samp
 
-from group_attacker import FEW, SIMILAR, form
+from group_attacker import FEW, form
 from group_shadow import NUMERIC, YOUNGEST
 
 DAY = "day"
@@ -79,24 +79,23 @@ def refusals(field):
 
 
 def probing(field):
-    """T16: two requests on both sides of a target's year, near the threshold: does the answer tell the target's occupation?"""
+    """T16: two requests on both sides of a target's year, near the threshold: does the answer tell the target's occupation?
+
+    What everybody knows of people of that age is no fault of a release: an attack is measured by what it guesses better than that.
+    """
     shadow, random, wanted = field.shadow, field.random, field.options.probes
     hours = shadow.day(1)
     heart = shadow.contributing(NUMERIC[0], *hours)
     places = [code for code, mask in shadow.residence.items() if (mask & heart).sum() > 2500]
     organisations = field.attacker.organisations(max(1, wanted // 100))
     trials = []
-    for number in range(wanted * 20):
+    for _ in range(wanted * 20):
         if len(trials) == wanted:
             break
-        base = {"residence": [random.choice(places)], "occupation": [random.choice(("employed", "unemployed"))]}
+        kind = {"occupation": [random.choice(("employed", "unemployed"))]}
+        base = {"residence": [random.choice(places)]} | kind
         members = shadow.matching(base) & heart
-        of_place = [row for row in (shadow.matching({"residence": base["residence"]}) & heart & (shadow.age > 30)).nonzero()[0]]
-        has = number % 2 == 0  # half of the targets have the occupation
-        of_kind = [row for row in of_place if members[row] == has]
-        if not of_kind:
-            continue
-        target = random.choice(of_kind)
+        target = random.choice((shadow.matching({"residence": base["residence"]}) & heart & (shadow.age > 30)).nonzero()[0])
         age = int(shadow.age[target])
         # The attacker's own estimate of sizes is good to three in a hundred.
         aim = 1001 * random.uniform(0.97, 1.03)
@@ -105,23 +104,23 @@ def probing(field):
             continue
         low = min(range(len(sizes)), key=lambda index: abs(sizes[index] - aim)) + YOUNGEST
         pair = [base | {"age": {"from": low, "to": last}} for last in (age - 1, age)]
-        trials.append((organisations[len(trials) % len(organisations)], pair, has))
+        usual = shadow.matching(kind)[shadow.age == age].mean() > 0.5
+        trials.append((organisations[len(trials) % len(organisations)], pair, bool(members[target]), bool(usual)))
 
     def ask(trial):
-        organisation, pair, has = trial
+        organisation, pair, has, usual = trial
         outcomes = [organisation.ask(form(filters, NUMERIC[:1], hours, DAY, attributes=[])).outcome for filters in pair]
-        return outcomes, has
+        return outcomes, has, usual
     answers = field.attacker.together(ask, trials)
-    right, coin = 0, field.random
-    for (before, after), has in answers:
-        if before == FEW and after != FEW:
-            guess = True
-        elif before == after and SIMILAR not in (before, after):
-            guess = False
-        else:
-            guess = coin.random() < 0.5
-        right += guess == has
-    share = right / max(1, len(answers))
+
+    def right(guess):
+        return sum(guess(before, after, usual) == has for (before, after), has, usual in answers) / max(1, len(answers))
+    known = right(lambda before, after, usual: usual)
+    crossed = right(lambda before, after, usual: True if before == FEW != after else usual)
+    both = right(lambda before, after, usual: True if before == FEW != after else False if before == after == FEW else usual)
+    share = max(crossed, both)
     field.report(
-        "T16", "probing the threshold for one person's occupation", f"{share:.3f} right of {len(answers)}", "≤ 0.55",
-        len(answers) >= wanted // 2 and share <= 0.55, [] if answers else ["no group near the threshold"])
+        "T16", "probing the threshold for one person's occupation",
+        f"{share:.3f} right of {len(answers)}, {known:.3f} by age alone, {sum(before == FEW != after for (before, after), *_ in answers)} crossings",
+        "at most 0.05 more than by age alone", len(answers) >= wanted // 2 and share <= known + 0.05,
+        [] if answers else ["no group near the threshold"])

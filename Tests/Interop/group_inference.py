@@ -159,19 +159,24 @@ def reconstruction(field):
 
 
 def draws_of(field):
-    """What statistics show of counts less what they are, by σ, in the order of time."""
-    shadow, found = field.shadow, {}
-    groups = [({"sex": ["female"]}, [HEART]), ({"sex": ["male"]}, [HEART]), ({"sex": ["female"]}, [HEART, OXYGEN]), ({"sex": ["male"]}, [HEART, OXYGEN])]
-    for filters, types in groups:
-        answer = field.attacker.organisation().ask(form(filters, types, shadow.window, "hour", attributes=[], product="statistics"))
-        if not answer.is_admitted:
-            continue
-        for (name, first, last), entries in sorted(by_table(answer.entries()).items()):
-            people = int((shadow.matching(filters) & shadow.contributing(name, first, last)).sum())
-            sigma = entries[0].count_error
-            # Far above the threshold, so that whether a cell is shown has nothing to do with its noise.
-            if len(entries) == 1 and sigma and people > 50 + 13 * sigma:
-                found.setdefault((len(types), sigma), []).append(entries[0].individuals - people)
+    """What statistics show of counts less what they are, by the σ that they tell, in the order of time."""
+    shadow, found, seen = field.shadow, {}, set()
+    for types in ([HEART], [HEART, OXYGEN]):
+        for sex in ("female", "male"):
+            filters = {"sex": [sex]}
+            answer = field.attacker.organisation().ask(form(filters, types, shadow.window, "hour", attributes=[], product="statistics"))
+            if not answer.is_admitted:
+                continue
+            for (name, first, last), entries in sorted(by_table(answer.entries()).items()):
+                # A table that was released before is served again, with the noise that it had.
+                if (sex, name, first) in seen:
+                    continue
+                seen.add((sex, name, first))
+                people = int((shadow.matching(filters) & shadow.contributing(name, first, last)).sum())
+                sigma = entries[0].count_error
+                # Far above the threshold, so that whether a cell is shown has nothing to do with its noise.
+                if len(entries) == 1 and sigma and people > 50 + 13 * sigma:
+                    found.setdefault((len(types), sigma), []).append(entries[0].individuals - people)
     return found
 
 

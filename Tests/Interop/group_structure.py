@@ -155,7 +155,11 @@ def canaries(field):
         with open(path, "rb") as file:
             for line in file:
                 hits += [f"a person's id in {path}" for found in identifiers.findall(line) if found.decode() in people]
-                hits += [f"{what} of a real person in {path}" for what, text in real.items() if text.encode() in line]
+                # How ingest's operator finds a device among others: who cannot read data of groups has no use for it.
+                is_of_ingest = not is_answer and line.startswith(b"ingest ")
+                hits += [
+                    f"{what} of a real person in {path}" for what, text in real.items()
+                    if text.encode() in line and not (what == "device" and is_of_ingest)]
                 if is_answer and births.search(line):
                     hits.append(f"a day like one of birth in {path}")
     exact = sum(

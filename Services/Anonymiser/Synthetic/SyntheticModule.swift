@@ -113,6 +113,10 @@ struct SyntheticModule: Sendable {
             }
             try await facts.closed(
                 CohortHoursClosed(through: Timestamp(milliseconds: Int64(hour + 1) * CohortHourSummed.milliseconds)))
+            let done = hour + 1 - plan.hours.lowerBound
+            if done.isMultiple(of: 24) {
+                logger.notice("people are being made up", metadata: ["days": "\(done / 24)", "of": "\(plan.days.count)"])
+            }
         }
     }
 

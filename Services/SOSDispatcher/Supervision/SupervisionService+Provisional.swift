@@ -1,4 +1,5 @@
-// The fast path: what ingest says before it has stored it, because its disk is slow or refuses (`docs/decisions/0018-*`).
+// What does not wait for its turn: what ingest says before it has stored it, because its disk is slow or refuses (`docs/decisions/0018-*`),
+// and what is said of somebody in danger while the dispatcher is behind (`docs/decisions/0050-*`).
 
 import Contracts
 import ServiceKit
@@ -35,6 +36,25 @@ extension SupervisionService {
         var effects = Effects()
         hear(recorded, of: person, at: received, &effects)
         settleSoon(effects)
+    }
+
+    /// Whom a fact that came live is about, where it must not wait until everything that was said before it is judged.
+    func urgent(_ event: StreamEvent) -> PersonID? {
+        guard [SamplesRecorded.type, SamplesRecorded.provisionalType, SamplesRecorded.refusedType].contains(event.header.type),
+            let person = subjects[event.header.subject], let state = people[person]?.subscriber.supervision, let recorded = decode(event)
+        else { return nil }
+        let thresholds = Supervision(rules: rules, state: state).thresholds
+        let isUrgent =
+            state.episode != nil
+            || recorded.samples.contains { $0.isCritical(by: thresholds) || $0.type == .help || $0.type == .fall }
+        return isUrgent ? person : nil
+    }
+
+    /// Where the facts about a person begin that are not judged yet; nil while it is not known.
+    func place(of person: PersonID) -> StreamPosition? {
+        guard var place = reached[StreamFamily.samplesStream(of: person)] else { return nil }
+        if let heard = people[person]?.heard, heard.epoch == place.epoch { place.next = max(place.next, heard.sequence + 1) }
+        return place
     }
 
     /// When ingest received each fact of a stretch; what they show of the way here counts from then on.

@@ -62,6 +62,8 @@ actor SupervisionService {
     /// The epoch in which each partition was begun, and whether all of that is on disk.
     var begun: [String: String] = [:]
     private var isBeginningStored = true
+    /// How far each partition has been judged.
+    private(set) var reached: [String: StreamPosition] = [:]
     /// Partitions with facts that are known to exist and have not been heard yet, and since when.
     private var behind: [String: Timestamp] = [:]
 
@@ -82,6 +84,7 @@ actor SupervisionService {
     /// Goes on where the last process stopped: everything that has become due meanwhile happens at once.
     func resume(_ memory: SOSStore.Memory) async {
         var effects = Effects()
+        for position in memory.positions { reached[position.stream] = position }
         for person in memory.subscribers.keys where people[person] != nil {
             takeAnswers(of: person, &effects)
             change(person, &effects) { machine in
@@ -133,11 +136,19 @@ actor SupervisionService {
     /// One gapless stretch of the ingest streams. Returns when it is decided: what follows is stored and done meanwhile, so that a
     /// slow disk makes nobody deaf.
     func apply(_ events: [StreamEvent], _ next: [StreamPosition]) async {
+        for header in events.map(\.header) {
+            behind[header.stream] = header.head > header.sequence ? behind[header.stream] ?? clock.now : nil
+        }
+        judge(events, before: next)
+        await begin(next)
+    }
+
+    /// What a person's state has already is passed over. What follows is stored and done beside.
+    func judge(_ events: [StreamEvent], before next: [StreamPosition] = []) {
         var effects = Effects()
         let places = places(of: events.map(\.header))
         let received = ReceiptOrder.settled(zip(events, places).map { ($0.header.stream, $1.at) })
         for ((event, place), settled) in zip(zip(events, places), received) {
-            behind[event.header.stream] = event.header.head > event.header.sequence ? behind[event.header.stream] ?? clock.now : nil
             guard let person = subjects[event.header.subject], event.header.type == SamplesRecorded.type,
                 var recorded = decode(event), people[person]?.receive(event.header) == true,
                 let at = people[person]?.subscriber.supervision.taking(place, settled: settled)
@@ -150,9 +161,8 @@ actor SupervisionService {
                 effects = Effects()
             }
         }
-        for position in next { changes.positions[position.stream] = position }
+        for position in next { (changes.positions[position.stream], reached[position.stream]) = (position, position) }
         settleSoon(effects)
-        await begin(next)
     }
 
     /// Nil, and said in the log, for what cannot be read.

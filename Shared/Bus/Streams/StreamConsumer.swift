@@ -39,6 +39,8 @@ package struct StreamConsumer: Sendable {
     ///     keep state need it; of others it is never called.
     ///   - provisional: Receives what has no position in a stream (sequence 0), on arrival or once what came before it is applied:
     ///     perhaps twice, perhaps never, perhaps before or after the fact that it announces. Must return soon. Without it such facts are skipped.
+    ///   - ahead: Is shown what comes live on a stream of which earlier facts are not applied yet, with a position or without one; it comes
+    ///     again in its turn. Must return soon.
     ///   - passedOver: Facts of the stream were said that are never applied, since no log holds them any more. Called before the position
     ///     behind them is stored, so that after a crash between the two it is called again.
     ///   - durable: How far what was applied is on disk, for a consumer whose `apply` returns before: the publisher is told no more than this.
@@ -48,6 +50,7 @@ package struct StreamConsumer: Sendable {
         apply: @escaping @Sendable (_ events: [StreamEvent], _ next: [StreamPosition]) async throws -> Void,
         restart: (@Sendable (_ page: SnapshotPage) async throws -> Void)? = nil,
         provisional: (@Sendable (_ event: StreamEvent) async -> Void)? = nil,
+        ahead: (@Sendable (_ event: StreamEvent) async -> Void)? = nil,
         passedOver: (@Sendable (_ stream: String, _ facts: Int64) async throws -> Void)? = nil,
         durable: (@Sendable () -> [StreamPosition])? = nil
     ) async throws {
@@ -67,7 +70,11 @@ package struct StreamConsumer: Sendable {
                 if arrivals.isClosed { return }
                 let now = clock.now
                 var heartbeatAt: ContinuousClock.Instant?
-                early += arrivals.frames.compactMap { hear($0, &machine, &heartbeatAt, at: now) }
+                let live = arrivals.frames.compactMap { hear($0, &machine, &heartbeatAt, at: now) }
+                early += live.filter { $0.header.sequence == 0 }
+                if let ahead {
+                    for event in live where !machine.isCurrent(event.header.stream) { await ahead(event) }
+                }
                 early.keepNewest(frames: BusLimits.framesHeldBack, bytes: BusLimits.bytesWaitingToBeRead)
                 for answer in arrivals.answers {
                     switch answer {
@@ -114,7 +121,7 @@ package struct StreamConsumer: Sendable {
         }
     }
 
-    /// Gives back what has no place in a stream, and notes when a heartbeat came.
+    /// Gives back what is no heartbeat, and notes when one came.
     private func hear(
         _ frame: StreamInbox.Frame, _ machine: inout ConsumerMachine, _ heartbeatAt: inout ContinuousClock.Instant?,
         at now: ContinuousClock.Instant
@@ -135,7 +142,7 @@ package struct StreamConsumer: Sendable {
         }
         let event = StreamEvent(header: header, payload: frame.payload)
         machine.heard(event, at: now)
-        return header.sequence == 0 && inbox.streams.contains(header.stream) ? event : nil
+        return inbox.streams.contains(header.stream) ? event : nil
     }
 
     /// Nil where the snapshot is asked for anew.

@@ -12,9 +12,15 @@ package struct ReplayStream: Codable, Sendable {
     package var from: Int64
     /// Included; may lie beyond the head.
     package var through: Int64
+    /// Gives the facts about this person alone, and looks at no more than `mostSearched` places from `from` on. Earlier releases pass over
+    /// it and give everybody's.
+    package var subject: PersonID?
 
-    package init(stream: String, epoch: String, from: Int64, through: Int64) {
-        (self.stream, self.epoch, self.from, self.through) = (stream, epoch, from, through)
+    /// As far as a replay of one person's facts looks.
+    package static let mostSearched: Int64 = 65_536
+
+    package init(stream: String, epoch: String, from: Int64, through: Int64, subject: PersonID? = nil) {
+        (self.stream, self.epoch, self.from, self.through, self.subject) = (stream, epoch, from, through, subject)
     }
 
     package struct Fact: Codable, Sendable {
@@ -35,7 +41,7 @@ package struct ReplayStream: Codable, Sendable {
         /// The oldest sequence that the log still holds; a consumer that needs an earlier one takes a snapshot. Where the client's epoch is
         /// another one: the sequence at which it goes on in the log's, behind everything that it has heard.
         package var oldest: Int64
-        /// Starts at `from`; empty where the epoch is another one or `from` is older than `oldest`.
+        /// Starts at `from`, or at the person's first fact behind it; empty where the epoch is another one or `from` is older than `oldest`.
         package var facts: [Fact]
 
         package init(epoch: String, head: Int64, oldest: Int64, facts: [Fact]) {

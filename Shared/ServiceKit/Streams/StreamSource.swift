@@ -109,8 +109,10 @@ package struct StreamSource: Sendable {
             }
             if request.from > head + 1 { return ReplayStream.Reply(epoch: epoch, head: head, oldest: oldest, facts: []) }
             guard request.from >= oldest else { return ReplayStream.Reply(epoch: epoch, head: head, oldest: oldest, facts: []) }
+            let searched = request.subject == nil ? head : min(head, request.from + ReplayStream.mostSearched - 1)
             let rows = try log.rows(
-                db, stream, from: request.from, through: min(request.through, head), limit: StreamSource.factsPerPage)
+                db, stream, from: request.from, through: min(request.through, searched), about: request.subject,
+                limit: StreamSource.factsPerPage)
             var facts: [ReplayStream.Fact] = []
             var size = 0
             for row in rows {

@@ -166,15 +166,20 @@ package struct StreamLog: Sendable {
     }
 
     /// Facts `from...through` that the log still holds, oldest first, at most `limit`. The sizes of bodies are the caller's care.
-    package func rows(_ db: Database, _ stream: String, from: Int64, through: Int64 = .max, limit: Int) throws -> [StreamRow] {
+    /// - Parameter subject: whom they are about; everybody unless told. All rows between are looked at.
+    package func rows(
+        _ db: Database, _ stream: String, from: Int64, through: Int64 = .max, about subject: PersonID? = nil, limit: Int
+    ) throws -> [StreamRow] {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT sequence, type, subject, at, trace, body FROM stream_log
                 WHERE stream = (SELECT number FROM stream_heads WHERE stream = ?) AND sequence BETWEEN ? AND ?
+                    \(subject == nil ? "" : "AND subject = ?")
                 ORDER BY sequence LIMIT ?
                 """)
         var rows: [StreamRow] = []
-        let cursor = try Row.fetchCursor(statement, arguments: [stream, from, through, limit])
+        let about: StatementArguments = subject.map { [$0] } ?? []
+        let cursor = try Row.fetchCursor(statement, arguments: [stream, from, through] + about + [limit])
         while let row = try cursor.next() {
             try rows.append(
                 StreamRow(

@@ -83,6 +83,29 @@ import Testing
         }
     }
 
+    @Test("SOS-28: a replay of one person's facts leaves out what was said of others between them")
+    func replayOfOne() async throws {
+        try await IngestHarness.run { harness in
+            let one = try await harness.addDevice(intervalMs: nil)
+            let stream = StreamFamily.samplesStream(of: one.person)
+            var other = try await harness.addDevice(intervalMs: nil)
+            while StreamFamily.samplesStream(of: other.person) != stream { other = try await harness.addDevice(intervalMs: nil) }
+            let heard = try await Self.hearing(harness) { heard in
+                let now = Timestamp.now.milliseconds
+                for number in 0..<6 {
+                    let pulse = Sample.pulse(now - 6000 + Int64(number) * 1000, 70)
+                    _ = try await harness.post([pulse], token: number.isMultiple(of: 3) ? one.token : other.token)
+                }
+                try await eventually("all facts are heard", isTrue: { heard.all.count == 6 })
+                return heard.all
+            }
+            let asked = ReplayStream(stream: stream, epoch: heard[0].header.epoch, from: 1, through: .max, subject: one.person)
+            let replayed = try await harness.sos.replay(asked)
+            #expect(replayed.facts.map(\.header.sequence) == [1, 4] && replayed.head == 6)
+            #expect(replayed.facts.allSatisfy { $0.header.subject == "\(one.person)" })
+        }
+    }
+
     @Test("an upload of ten thousand positions is heard as one fact, and replayed alike")
     func largest() async throws {
         try await IngestHarness.runWithDevice { harness, device in

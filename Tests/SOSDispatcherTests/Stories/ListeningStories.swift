@@ -81,6 +81,47 @@ struct ListeningStories {
         }
     }
 
+    @Test(
+        "SOS-28, SOS-41: dispatchers that were back after minutes judged everybody's backlog before a heart that failed now: whose it is goes first, by its own first entry"
+    )
+    func urgentAhead() async throws {
+        try await Stage.play { stage in
+            var dispatcher = try await stage.start()
+            let person = try await stage.subscriber()
+            let stream = StreamFamily.samplesStream(of: person)
+            var others: [PersonID] = []
+            while others.count < 5 {
+                let other = PersonID.random()
+                guard StreamFamily.samplesStream(of: other) == stream else { continue }
+                try await stage.subscribe(other)
+                others.append(other)
+            }
+            try await dispatcher.parts.journal.commitEverything()
+            await dispatcher.stop()
+
+            let (now, count) = (Timestamp.now, 30_000)
+            let first = now - .seconds(3)
+            try await stage.ingest.say(
+                backlog: (0..<count).map { number in
+                    let at = now - .milliseconds(Int64(10 * (count - number)) + 4000)
+                    return (others[number % others.count], Sample(type: .heartRate, at: at, value: 66))
+                } + (0..<3).map { (person, Sample(type: .heartRate, at: first + .seconds(Int64($0)), value: 31)) })
+            dispatcher = try await stage.start()
+            let supervision = dispatcher.parts.supervision
+            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            let alert = try await eventually("the alert") {
+                try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first
+            }
+            let judged = await supervision.reached[stream]?.next ?? 0
+            #expect(judged < count, "the others' backlog was not waited for")
+            #expect(alert.t0 == first, "it has the name of the first entry")
+            try await eventually("the backlog is judged", within: .seconds(120)) {
+                await supervision.reached[stream]?.next ?? 0 > Int64(count) + 4
+            }
+            #expect(try await stage.question(ListEmergencies(person: nil, limit: 10)).emergencies.map(\.emergency) == [alert.emergency])
+        }
+    }
+
     @Test("As long as ingest was never heard the dispatcher is not ready and takes no subscription")
     func neverHeard() async throws {
         try await Stage.play { stage in

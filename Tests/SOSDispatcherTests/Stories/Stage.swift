@@ -293,6 +293,24 @@ final class TalkingIngest: Sendable {
         try await say(StreamFamily.samplesStream(of: person), SamplesRecorded.type, person, body, samples, at: receivedAt)
     }
 
+    /// Much at once, each fact of one entry that was received as it was measured.
+    func say(backlog entries: [(person: PersonID, entry: Sample)]) async throws {
+        let facts = try await store.write { [epoch] db in
+            try entries.map { person, entry in
+                let stream = StreamFamily.samplesStream(of: person)
+                let recorded = SamplesRecorded(device: Self.watch(of: person), receivedAt: entry.at, intervalMs: nil, samples: [entry])
+                let body = Array(try JSONEncoder().encode(recorded))
+                let sequence = try StreamLog().append(
+                    db, stream: stream, type: SamplesRecorded.type, subject: person, at: entry.at, body: body)
+                let header = StreamHeader(
+                    stream: stream, epoch: epoch, sequence: sequence, head: sequence, type: SamplesRecorded.type, subject: "\(person)",
+                    at: entry.at, trace: "")
+                return EventRelay.Committed(header: header) { body }
+            }
+        }
+        for fact in facts { samples.committed(fact) }
+    }
+
     /// As ingest does while its disk hangs, or with what it refuses: nothing of it is in the log.
     func say(
         provisionally person: PersonID, _ entries: [Sample], receivedAt: Timestamp = .now, as type: String = SamplesRecorded.provisionalType

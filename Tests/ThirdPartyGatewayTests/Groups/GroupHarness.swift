@@ -151,7 +151,7 @@ final class GroupHarness: Sendable {
     let stores: GatewayStores
     let organisation: OrganisationID
     private let runtime: Runtime
-    private let port: Int
+    let port: Int
     private let declared: DeclaredAnswers
     private let harness: Harness
 
