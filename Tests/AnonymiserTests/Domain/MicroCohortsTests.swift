@@ -105,6 +105,16 @@ struct MicroCohortsTests {
         #expect(MicroCohorts.isDiverse(values.map { MicroCohort(value: $0, people: 10) }, Self.policy) == isDiverse)
     }
 
+    @Test("a class of two components shows enough values of either, or it shows too few")
+    func diversityOfBoth() {
+        let one = (1...3).map { MicroCohort(value: $0, second: 80, people: 10) }
+        let other = (1...3).map { MicroCohort(value: 120, second: $0, people: 10) }
+        let both = (1...3).map { MicroCohort(value: $0, second: 80 - $0, people: 10) }
+
+        #expect(!MicroCohorts.isDiverse(one, Self.policy) && !MicroCohorts.isDiverse(other, Self.policy))
+        #expect(MicroCohorts.isDiverse(both, Self.policy))
+    }
+
     @Test("a residual entry counts with its people")
     func residualShare() {
         let entries = [(1, 10), (2, 10), (3, 10), (3, 19)].map { MicroCohort(value: $0.0, people: $0.1) }

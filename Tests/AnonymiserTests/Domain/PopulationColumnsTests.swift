@@ -66,11 +66,17 @@ struct PopulationColumnsTests {
         var generator = SeededGenerator(seed: 7)
         var columns = PopulationColumns((0..<500).map { _ in Samples.row(&generator) })
         columns.erase(at: 123)
+        var silent = Samples.row(&generator)
+        (silent.shares, silent.isEligible) = ([], true)
+        columns.update(silent, at: 124)
 
         #expect(columns.ages[123] == 0 && columns.weights[123] == 30 && columns.residences[123] == 0 && columns.sexes[123] == 0)
         #expect(!columns.matching(GroupFilters()).isEmpty && !columns.eligible[123])
-        for type in GroupDataType.allCases { #expect(!columns.eligible(for: type)[123]) }
-        #expect(!columns.cohort(GroupFilters())[123])
+        for type in GroupDataType.allCases {
+            #expect(!columns.eligible(for: type)[123] && !columns.eligible(for: type)[124])
+            #expect(!columns.cohort(GroupFilters(), for: type)[123] && !columns.cohort(GroupFilters(), for: type)[124])
+        }
+        #expect(columns.eligible[124] && !columns.cohort(GroupFilters())[123] && !columns.cohort(GroupFilters())[124])
     }
 
     @Test("a new day's ages replace the old ones")

@@ -145,6 +145,26 @@ struct RecordTableTests {
         }
     }
 
+    @Test(
+        "a class of 49 people is left out and one of 50 is shown, of one component or of two",
+        arguments: [GroupDataType.heartRate, .bloodPressure])
+    func classes(type: GroupDataType) throws {
+        let scales = type.scales(.day)
+        for people in [49, 50] {
+            let size = 2000 + people
+            let members = Bitmap(size: size, members: 0..<size)
+            var values = ValueColumn(scales: scales, size: size)
+            for row in 0..<size { values.set(scales.map { _ in row % 50 }, at: row) }
+            let column = ClassColumn(
+                RecodingPath([.sex]), cohort: members, columns: [(0..<size).map { UInt16($0 < 2000 ? 1 : 2) }])
+            let table = try #require(
+                RecordTables(policy: Self.policy, column: column).release([PlannedTable(values: values, members: members)])[0])
+
+            #expect(table.step == 0 && table.classes.count == (people == 50 ? 2 : 1), "\(people)")
+            #expect(table.represented == (people == 50 ? 2050 : 2000), "\(people)")
+        }
+    }
+
     @Test("a table in which everybody has the same value is one entry for all, at the end of the path")
     func homogeneous() throws {
         let people = 3000

@@ -28,6 +28,7 @@ struct SquareTests {
             try Set(data.buckets.visits(bucket, data.counting, rows: data.columns.count, closedUntil: nil))
         }
         let all = try byHours(whole(day))
+        #expect(Dictionary(grouping: all, by: \.row).values.allSatisfy { $0.count <= 4 }, "of a person and day at most four squares")
         #expect(try Set(data.visits(whole(day))) == all)
         for quarter in stride(from: day * TimeSpan.perDay, to: (day + 1) * TimeSpan.perDay, by: 6 * TimeSpan.perHour) {
             for length in [TimeSpan.perHour, 6 * TimeSpan.perHour] {

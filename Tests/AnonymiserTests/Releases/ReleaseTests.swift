@@ -164,6 +164,28 @@ struct ReleaseTests {
         }
     }
 
+    @Test("classes of other days are as coarse as those that were released first, whoever has come since and whoever asks")
+    func coarseness() async throws {
+        try await withReleaseStage(PlayedPeople([(30, 1300), (42, 45), (47, 45)])) { stage async throws in
+            func classes(daysAgo: Int) async throws -> Set<String> {
+                let form = ReleaseStage.form(30...60) {
+                    $0.attributes = ["age"]
+                    $0.from = Timestamp(quarter: (Samples.today - daysAgo) * TimeSpan.perDay)
+                    $0.to = Timestamp(quarter: (Samples.today - daysAgo + 2) * TimeSpan.perDay)
+                }
+                return try await Set(stage.released(form, .random()).compactMap { $0.classes["age"] })
+            }
+            // Of five years there would be two classes of 45, which are too many people to leave out.
+            #expect(try await classes(daysAgo: 30) == ["30-39", "40-49"])
+            stage.population.change { people in
+                for number in 0..<10 {
+                    for age in [42, 47] { people.change(nil, PlayedPeople.person(age: age, number: number)) }
+                }
+            }
+            #expect(try await classes(daysAgo: 20) == ["30-39", "40-49"])
+        }
+    }
+
     // MARK: Pages
 
     @Test("pages of any size are the same entries in the same order, for their organisation alone")
