@@ -35,6 +35,9 @@ ATTACK_SECONDS ?= 60
 # People who are made up for the attacks on group data.
 ATTACK_PEOPLE ?= 20000
 
+# Mutations, as an attack (T11) or a part of a name or a file; all of them where nothing is named.
+ONLY ?=
+
 # Lives through the machine of supervision; a tenth of it are seeds through both dispatchers.
 SEEDS ?= 20000
 
@@ -42,7 +45,7 @@ SEEDS ?= 20000
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help up install demo test check docs bench bench-check fuzz simulate chaos attack attack-http upgrade clean build build-tests lint interop
+.PHONY: help up install demo test check docs bench bench-check fuzz simulate chaos attack attack-http mutations upgrade clean build build-tests lint interop
 
 help: ## what each verb does
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +94,10 @@ attack: build-tests ## who asks for groups to learn of one person: attacks on gr
 
 attack-http: build-tests ## a standing stranger: every route attacked for ATTACK_SECONDS=60 seconds while hearts fail; prints a table
 	@ATTACK_SECONDS=$(ATTACK_SECONDS) .ci/interop attack_http.py
+
+mutations: ## each rule of group data made wrong, one after the other, in a copy under .build/mutations: tests must fail; ONLY=T11: those alone
+	@deploy/install-missing swift $(TEST_NEEDS)
+	@Tests/Mutations/run $(if $(ONLY),--only '$(ONLY)')
 
 upgrade: ## a running suite of an old release goes on under a new one: TRACKME_OLD_BUILD=/old/.build/release, TRACKME_BUILD=.build/release
 	@TRACKME_BUILD=$(or $(TRACKME_BUILD),$(RELEASE)) .ci/interop upgrade.py

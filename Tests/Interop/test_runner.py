@@ -15,8 +15,8 @@ from unittest import mock
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 
 
-def runner():
-    loader = importlib.machinery.SourceFileLoader("runner", os.path.join(ROOT, "Tests", "run"))
+def runner(*path):
+    loader = importlib.machinery.SourceFileLoader("runner", os.path.join(ROOT, "Tests", *(path or ("run",))))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("runner", loader))
     loader.exec_module(module)
     return module
@@ -188,6 +188,58 @@ class PeerTests(unittest.TestCase):
             [sys.executable, program, "--seconds", "1"], env=os.environ | {"PATH": "/nowhere"}, capture_output=True, text=True, check=False)
         self.assertEqual(1, done.returncode)
         self.assertIn("apt-get install caddy", done.stderr)
+
+
+class MutationTests(unittest.TestCase):
+    """`make mutations`, without a build."""
+
+    def setUp(self):
+        self.mutations = runner("Mutations", "run")
+
+    def test_a_changed_line_left_its_mutation_behind(self):
+        for module, mutations in self.mutations.tables().items():
+            self.assertEqual([], self.mutations.faults(module, mutations))
+            planted = dict(mutations[0])
+            for field, wrong in (("old", "let "), ("old", "nowhere"), ("file", "nowhere"), ("new", planted["old"]), ("tests", ["No"])):
+                self.assertEqual(1, len(self.mutations.faults(module, [planted | {field: wrong}])), field)
+            self.assertEqual(1, len(self.mutations.faults(module, [planted, planted])))
+
+    def test_a_mutation_that_no_test_noticed_was_caught(self):
+        def judge(code, *failed):
+            return self.mutations.verdict(None, mock.Mock(code=code, failures=list(failed)))
+
+        self.assertEqual((True, "a guard (and 1 more)"), judge(1, "a guard", "another"))
+        self.assertEqual((True, "a guard"), judge(None, "a guard"))
+        self.assertEqual((False, "SURVIVED"), judge(0))
+        for code in (None, 1, -5, 69):
+            self.assertFalse(judge(code)[0], code)
+        self.assertEqual((False, "DOES NOT COMPILE"), self.mutations.verdict("DOES NOT COMPILE", None))
+
+    def test_the_copy_kept_a_mutation(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root, self.mutations.COPY = os.path.join(folder, "root"), os.path.join(folder, "copy")
+            self.mutations.ROOT = root
+            here, there = (os.path.join(base, "Services", "Planted", "Planted.swift") for base in (root, self.mutations.COPY))
+            self.mutations.write(here, b"right")
+            self.mutations.write(os.path.join(root, "Package.swift"), b"// A package.")
+            self.mutations.bring_up_to_date()
+            os.utime(there, (1, 1))
+            self.mutations.bring_up_to_date()
+            self.assertEqual(1, os.stat(there).st_mtime, "what has not changed is not compiled again")
+
+            for build in (mock.Mock(return_value="DOES NOT COMPILE"), mock.Mock(side_effect=KeyboardInterrupt)):
+                with mock.patch.object(self.mutations, "build", build):
+                    mutation = {"file": "Services/Planted/Planted.swift", "old": "right", "new": "wrong", "tests": []}
+                    try:
+                        self.assertFalse(self.mutations.judge("PlantedTests", mutation)[0])
+                    except KeyboardInterrupt:
+                        pass
+                self.assertEqual(b"right", self.mutations.read(there))
+            self.mutations.write(there, b"wrong")
+            self.mutations.write(os.path.join(os.path.dirname(there), "Gone.swift"), b"")
+            self.mutations.bring_up_to_date()
+            self.assertEqual(b"right", self.mutations.read(there))
+            self.assertEqual(["Planted.swift"], os.listdir(os.path.dirname(there)))
 
 
 class SkipTests(unittest.TestCase):
