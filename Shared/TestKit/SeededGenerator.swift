@@ -1,18 +1,16 @@
 // Chance that a seed repeats, for properties and made-up data in tests.
 
-/// The same numbers for the same seed on every machine: SplitMix64 (Steele, Lea, Flood 2014).
+import Contracts
+
+/// The same numbers for the same seed on every machine.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
-    private var state: UInt64
+    private var generator: SplitMix64
 
     package init(seed: UInt64) {
-        state = seed
+        generator = SplitMix64(state: seed)
     }
 
     package mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word >> 31
+        generator.next()
     }
 }

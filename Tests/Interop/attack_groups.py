@@ -19,6 +19,7 @@ import traceback
 import numpy as np
 
 import group_boundaries
+import group_crashes
 import group_differencing
 import group_inference
 import group_linkage
@@ -78,7 +79,7 @@ ATTACKS = [
     ("T11", group_differencing.differencing), ("T12", group_differencing.allowed_difference), ("T14", group_differencing.averaging),
     ("T15", group_differencing.equality), ("T16", group_boundaries.probing), ("T17", group_inference.statistics_membership),
     ("T18", group_inference.records_membership), ("T19", group_inference.reconstruction), ("T20", group_inference.noise),
-    ("T21", group_inference.accounting), ("T6", group_structure.canaries),
+    ("T21", group_inference.accounting), ("T21", group_crashes.crashes), ("T6", group_structure.canaries),
 ]
 
 
@@ -101,7 +102,7 @@ two releases of statistics a day; what needs more takes more organisations, whic
     for name, usual, what in (
             ("requests", 500, "honest requests at random"), ("latencies", 2000, "refusals whose time is taken"), ("targets", 500, "groups beside a group"),
             ("trials", 2000, "pairs of equal groups"), ("probes", 600, "targets at the threshold"), ("repeats", 200, "of one request"),
-            ("checked", 12, "releases for pycanon and anjana"), ("neighbours", 100, "days of groups with an outlier, and without")):
+            ("kills", 50, "of the anonymiser while it is asked"), ("checked", 12, "releases for pycanon and anjana"), ("neighbours", 100, "days of groups with an outlier, and without")):
         read.add_argument(f"--{name}", type=int, default=usual, help=f"{what}; {usual}")
     chosen = read.parse_args()
     if chosen.days < 7:

@@ -74,32 +74,40 @@ struct BucketStore: Sendable {
         for row in 0..<min(codes.count, sums.count) where codes[row] > 0 { sums[row] += Int32(codes[row]) - 1 }
     }
 
+    /// How many of the members have which code of a bucket of a day or less, by finest class: one pass over what is kept, without columns.
+    /// - Precondition: the type has one component.
+    func counted(
+        _ type: GroupDataType, _ bucket: TimeSpan, _ granularity: Granularity, _ counting: CountingHours, of members: Bitmap,
+        in column: ClassColumn
+    ) throws -> ClassHistogram {
+        let (scale, start) = (type.scales(granularity)[0], bucket.start.flooredQuotient(TimeSpan.perHour))
+        let (hours, end) = (counting.column(type), Int32(clamping: bucket.end.flooredQuotient(TimeSpan.perHour)))
+        return try store.readNow { db in
+            var histogram = ClassHistogram(column, codes: scale.codes)
+            for chunk in Self.chunkCount(members.size) {
+                let place = ChunkPlace(chunk: chunk, kind: .values(type, granularity), start: start)
+                guard let bytes = try chunks.read(db, place) else { continue }
+                try CodeChunk.count(
+                    bytes, scale, of: members, into: &histogram, at: chunk * BitmapChunk.rows, ids: column.ids, hours: hours, before: end)
+            }
+            return histogram
+        }
+    }
+
     /// Codes plus 1, by component.
     private func kept(
         _ db: Database, _ type: GroupDataType, _ granularity: Granularity, _ bucket: TimeSpan, _ scales: [ValueScale],
         _ counting: CountingHours, _ size: Int
     ) throws -> [[UInt16]] {
         let start = bucket.start.flooredQuotient(TimeSpan.perHour)
+        let (hours, end) = (counting.column(type), Int32(clamping: bucket.end.flooredQuotient(TimeSpan.perHour)))
         var columns = scales.map { _ in [UInt16](repeating: 0, count: size) }
         for chunk in Self.chunkCount(size) {
             let place = ChunkPlace(chunk: chunk, kind: .values(type, granularity), start: start)
             guard let bytes = try chunks.read(db, place) else { continue }
-            let first = chunk * BitmapChunk.rows
-            for (component, codes) in try CodeChunk.read(bytes, scales).enumerated() {
-                let known = codes.prefix(size - first)
-                columns[component].replaceSubrange(first..<first + known.count, with: known)
-            }
+            try CodeChunk.read(bytes, scales, into: &columns, at: chunk * BitmapChunk.rows, hours: hours, before: end)
         }
-        let (hours, end) = (counting.column(type), Int32(clamping: bucket.end.flooredQuotient(TimeSpan.perHour)))
-        for component in columns.indices { Self.clear(&columns[component], where: hours, reach: end) }
         return columns
-    }
-
-    /// Values of whoever counts from `end` or later, or has no hour.
-    private static func clear(_ column: inout [UInt16], where hours: [Int32], reach end: Int32) {
-        let known = min(column.count, hours.count)
-        for row in 0..<known where hours[row] >= end { column[row] = 0 }
-        for row in known..<column.count { column[row] = 0 }
     }
 
     // MARK: Squares

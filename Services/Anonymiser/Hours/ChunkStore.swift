@@ -90,10 +90,13 @@ struct ChunkStore: Sendable {
 
     /// Nil where nobody is in it.
     func read(_ db: Database, _ place: ChunkPlace) throws -> [UInt8]? {
-        try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT sealed FROM cohort_chunks WHERE chunk = ? AND kind = ? AND start = ?"),
-            arguments: [place.chunk, place.kind.number, place.start]
-        ).map { row in try open(row.value(0), place) }
+        try db.first("SELECT sealed FROM cohort_chunks WHERE chunk = ? AND kind = ? AND start = ?") { row in
+            row.integer(place.chunk)
+            row.integer(place.kind.number)
+            row.integer(place.start)
+        } read: { row in
+            row.bytes(0)
+        }.map { sealed in try Seal.open(sealed, key: key, context: context(place)) }
     }
 
     /// Several of one kind, by their starts; those in which nobody is are absent.

@@ -31,6 +31,13 @@ struct CohortData: Sendable {
         try buckets.values(type, bucket, granularity, counting, size: columns.bitmapSize)
     }
 
+    /// As `values` of a bucket of a day or less, counted by finest class. - Precondition: the type has one component.
+    func counted(
+        _ type: GroupDataType, _ bucket: TimeSpan, _ granularity: Granularity, of members: Bitmap, in column: ClassColumn
+    ) throws -> ClassHistogram {
+        try buckets.counted(type, bucket, granularity, counting, of: members, in: column)
+    }
+
     /// Who was in which squares within the bucket, bounded by `CellChoice`: of each person and day at most a few squares, the same ones
     /// whatever bucket of the day is asked for.
     func visits(_ bucket: TimeSpan) throws -> [CellVisit] {

@@ -155,11 +155,12 @@ actor Population {
 
     private func load() async throws {
         var rows: [PersonRow] = []
-        var last = -1
+        var reading = readPage(after: -1)
         while true {
-            let page = try await store.read { [people = stores.people, last] db in
-                try people.page(db, after: last, limit: Self.rowsOfPage)
-            }
+            let page = try await reading.value
+            let end = page.count == Self.rowsOfPage ? page.last : nil
+            // The next one comes while this one is taken.
+            if let end { reading = readPage(after: end.row) }
             for row in page {
                 while rows.count < row.row { rows.append(Self.nobody) }
                 rows.append(personRow(row) ?? Self.nobody)
@@ -170,14 +171,19 @@ actor Population {
                 counting.grow(to: rows.count)
                 for type in GroupDataType.measured { counting[type, row.row] = row.record.counting(type, erasedUntil: row.erasedUntil) }
             }
-            guard page.count == Self.rowsOfPage, let end = page.last else { break }
-            last = end.row
+            if end == nil { break }
         }
         columns = PopulationColumns(rows)
         dataDays.grow(to: columns.bitmapSize)
         let state = try await store.read { [hours = stores.hours] db in try hours.state(db) }
         (closedThrough, rights, isHeld) = (state.closedThrough, state.rights, state.restoredRows != nil)
         for type in GroupDataType.measured { try await loadDays(type) }
+    }
+
+    private func readPage(after row: Int) -> Task<[CohortRow], any Error> {
+        Task { [store, people = stores.people] in
+            try await store.read { db in try people.page(db, after: row, limit: Self.rowsOfPage) }
+        }
     }
 
     private func loadDays(_ type: GroupDataType) async throws {

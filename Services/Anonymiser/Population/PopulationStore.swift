@@ -81,12 +81,20 @@ struct PopulationStore: Sendable {
 
     /// Ascending; less than `limit` are the last.
     func page(_ db: Database, after row: Int, limit: Int) throws -> [CohortRow] {
-        try Row.fetchAll(
-            db,
-            sql: """
-                SELECT row, sealed, erased_until, changed_at, pseudonym IS NULL FROM cohort_rows WHERE row > ? ORDER BY row LIMIT ?
-                """, arguments: [row, limit]
-        ).map(opened)
+        try db.all("SELECT row, sealed, erased_until, changed_at, pseudonym IS NULL FROM cohort_rows WHERE row > ? ORDER BY row LIMIT ?") {
+            $0.integer(row)
+            $0.integer(limit)
+        } read: { row in
+            (
+                number: Int(row.integer(0)), sealed: row.bytes(1), until: Int(row.integer(2)), changedAt: row.integer(3),
+                isErased: row.integer(4) != 0
+            )
+        }.map { row in
+            let record = try CohortRecord(bytes: Seal.open(row.sealed, key: key, context: context(row.number)))
+            return CohortRow(
+                row: row.number, record: record, erasedUntil: row.until, changedAt: Timestamp(milliseconds: row.changedAt),
+                isErased: row.isErased)
+        }
     }
 
     /// How many rows there are, those of erased people among them.

@@ -195,12 +195,13 @@ actor ReleaseService {
         guard policy.allowsPresence(of: individuals, in: inhabitants) else { return refuse(one, .tooFewIndividuals, members) }
         if let refusal = try await compare(one, members, source, rows) { return refuse(one, refusal, members) }
 
-        let planner = TablePlanner(request: request, people: everybody, policy: policy, tree: tree)
+        let column = request.product == .records ? TableMaker.column(request, everybody, hierarchies) : nil
+        let planner = TablePlanner(request: request, people: everybody, policy: policy, tree: tree, column: column)
         guard let plan = try await plan(planner, organisation, individuals: individuals) else {
             return refuse(one, .tooFewIndividuals, members)
         }
         guard let charge = try await charge(one, plan, everybody) else { return refuse(one, .budgetExhausted, members) }
-        return try await make(one, plan, everybody, charge, members, individuals: individuals)
+        return try await make(one, plan, everybody, column, charge, members, individuals: individuals)
     }
 
     /// Whose days can be charged no more. Tables that exist are charged to nobody again, so that a request for nothing else leaves
@@ -303,14 +304,15 @@ actor ReleaseService {
     }
 
     private func make(
-        _ one: Case, _ plan: Plan, _ everybody: GroupPeople, _ charge: ReleaseCharge, _ members: Bitmap, individuals: Int
+        _ one: Case, _ plan: Plan, _ everybody: GroupPeople, _ column: ClassColumn?, _ charge: ReleaseCharge, _ members: Bitmap,
+        individuals: Int
     ) async throws -> Judgement {
         let request = one.request
         let stepDigest = Digest.sha256(request.recodingBytes(plan.granularity))
         let kept = try await request.product == .records ? repository.step(stepDigest) : nil
         let maker = TableMaker(request: request, people: everybody, policy: policy, places: places, hierarchies: hierarchies)
         var chance = SystemRandomNumberGenerator()
-        let made = try maker.make(plan.tables, kept: kept, using: &chance)
+        let made = try maker.make(plan.tables, column: column, kept: kept, using: &chance)
         guard !made.digests.isEmpty else { return refuse(one, .tooFewIndividuals, members) }
         let release = GroupRelease(
             product: request.product.code, types: request.types.map(\.code),

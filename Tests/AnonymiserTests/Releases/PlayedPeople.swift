@@ -61,6 +61,15 @@ struct PlayedPeople: CohortSource {
         return values
     }
 
+    func counted(
+        _ type: GroupDataType, _ bucket: TimeSpan, _ granularity: Granularity, of members: Bitmap, in column: ClassColumn
+    ) -> ClassHistogram {
+        var histogram = ClassHistogram(column, codes: type.scales(granularity)[0].codes)
+        let (codes, hours) = (values(type, bucket, granularity).columns[0], [Int32](repeating: 0, count: column.ids.count))
+        histogram.add(codes[...], of: members, at: 0, ids: column.ids, hours: hours, before: 1)
+        return histogram
+    }
+
     func visits(_ bucket: TimeSpan) -> [CellVisit] { cells }
 
     func presence(in cell: GridCell, day: Int) -> Bitmap { present[day] ?? .full(size: columns.bitmapSize) }

@@ -175,6 +175,22 @@ struct Bitmap: Hashable, Sendable {
         }
     }
 
+    /// Members of a stretch, less its first row. - Precondition: it begins with a word.
+    func forEach(from first: Int, count: Int, _ body: (Int) -> Void) {
+        precondition(first.isMultiple(of: 64), "a stretch begins with a word")
+        let end = min(words.count, (first + max(0, count) + 63) / 64)
+        words.withUnsafeBufferPointer { words in
+            for index in first / 64..<max(first / 64, end) {
+                var word = words[index]
+                while word != 0 {
+                    let row = index &<< 6 &+ word.trailingZeroBitCount &- first
+                    if row < count { body(row) }
+                    word &= word &- 1
+                }
+            }
+        }
+    }
+
     /// Ascending. For small sets and tests.
     var members: [Int] {
         var found: [Int] = []

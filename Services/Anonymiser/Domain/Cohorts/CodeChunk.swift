@@ -59,6 +59,53 @@ enum CodeChunk {
         }
     }
 
+    /// As `read`, into columns of everybody, in which the chunk's rows begin at `first`.
+    /// - Parameter hours: by row, the first hour that counts: whoever counts from `end` or later, or has no hour, gets no value.
+    static func read(
+        _ bytes: [UInt8], _ scales: [ValueScale], into columns: inout [[UInt16]], at first: Int, hours: [Int32], before end: Int32
+    ) throws {
+        if let codes = denseBytes(bytes, scales) {
+            try check(codes, scales[0])
+            let limit = min(codes.count, columns[0].count - first, hours.count - first)
+            guard limit > 0 else { return }
+            columns[0].withUnsafeMutableBufferPointer { column in
+                hours.withUnsafeBufferPointer { hours in
+                    codes.withUnsafeBufferPointer { codes in
+                        for row in 0..<limit { column[first &+ row] = hours[first &+ row] < end ? UInt16(codes[row]) : 0 }
+                    }
+                }
+            }
+            return
+        }
+        for (component, codes) in try read(bytes, scales).enumerated() {
+            let limit = min(codes.count, columns[component].count - first, hours.count - first)
+            for row in 0..<max(0, limit) where hours[first + row] < end { columns[component][first + row] = codes[row] }
+        }
+    }
+
+    /// Adds the members of a chunk to a histogram of everybody, by the same rule of hours.
+    static func count(
+        _ bytes: [UInt8], _ scale: ValueScale, of members: Bitmap, into histogram: inout ClassHistogram, at first: Int, ids: [UInt32],
+        hours: [Int32], before end: Int32
+    ) throws {
+        if let codes = denseBytes(bytes, [scale]) {
+            try check(codes, scale)
+            histogram.add(codes, of: members, at: first, ids: ids, hours: hours, before: end)
+        } else {
+            histogram.add(try read(bytes, [scale])[0][...], of: members, at: first, ids: ids, hours: hours, before: end)
+        }
+    }
+
+    /// The codes of a chunk that has one byte for each row; nil where it has another form.
+    private static func denseBytes(_ bytes: [UInt8], _ scales: [ValueScale]) -> ArraySlice<UInt8>? {
+        guard scales.count == 1, width(scales) == 1, bytes.first == 0, bytes.count - 1 <= BitmapChunk.rows else { return nil }
+        return bytes[1...]
+    }
+
+    private static func check(_ codes: ArraySlice<UInt8>, _ scale: ValueScale) throws {
+        guard codes.allSatisfy({ $0 <= UInt8(clamping: scale.codes) }) else { throw ValueChunk.Fault.outside }
+    }
+
     /// Without the value of one row; nil in place of bytes where nobody is left.
     static func removing(_ row: Int, from bytes: [UInt8], _ scales: [ValueScale]) throws -> RemovedRow {
         var columns = try read(bytes, scales)

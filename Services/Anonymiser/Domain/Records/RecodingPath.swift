@@ -140,11 +140,17 @@ extension ClassColumn {
     /// too small, and every table that can have enough people represented has them.
     /// - Parameter tables: who is in each.
     func step(for tables: [Bitmap], _ policy: AnonymityPolicy) -> Int {
-        let sizes = tables.map(\.count)
-        let possible = tables.indices.filter { sizes[$0] >= policy.fewestIndividuals }
+        step(sizes: tables.map(\.count), policy) { counts(tables[$0]) }
+    }
+
+    /// - Parameters:
+    ///   - sizes: by table, how many people are in it.
+    ///   - counts: of a table, how many of each finest class.
+    func step(sizes: [Int], _ policy: AnonymityPolicy, counts: (Int) -> [Int]) -> Int {
+        let possible = sizes.indices.filter { sizes[$0] >= policy.fewestIndividuals }
         guard let smallest = possible.min(by: { (sizes[$0], $0) < (sizes[$1], $1) }) else { return path.last }
         // Most tables are so large that nobody has to be counted.
-        var counted: [Int: [Int]] = [smallest: counts(tables[smallest])]
+        var counted: [Int: [Int]] = [smallest: counts(smallest)]
         for step in 0..<path.last {
             let classes = classes(at: step)
             let dropped = sizes[smallest] - represented(counted[smallest] ?? [], classes, policy)
@@ -152,7 +158,7 @@ extension ClassColumn {
             let mostDropped = classes.labels.count * (policy.fewestPerClass - 1)
             let isEnough = possible.allSatisfy { table in
                 if sizes[table] - mostDropped >= policy.fewestIndividuals { return true }
-                let own = counted[table] ?? counts(tables[table])
+                let own = counted[table] ?? counts(table)
                 counted[table] = own
                 return represented(own, classes, policy) >= policy.fewestIndividuals
             }

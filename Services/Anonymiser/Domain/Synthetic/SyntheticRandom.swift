@@ -1,24 +1,21 @@
 // Chance for people who are made up: whole numbers alone, the same for the same seed on every machine.
 
-/// SplitMix64 (Steele, Lea, Flood 2014). Useless for secrets; nothing that is released is drawn from it.
+import Contracts
+
+/// Useless for secrets; nothing that is released is drawn from it.
 struct SyntheticRandom: RandomNumberGenerator, Hashable, Sendable {
-    private var state: UInt64
+    private var generator = SplitMix64(state: 0)
 
     /// Independent for every list of parts, such as seed, person and hour.
     init(_ parts: UInt64...) {
-        state = 0
         for part in parts {
-            state ^= part &* 0xD1B5_4A32_D192_ED03
-            state = next()
+            generator.state ^= part &* 0xD1B5_4A32_D192_ED03
+            generator.state = next()
         }
     }
 
     mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
+        generator.next()
     }
 
     /// 0 to `limit` less one; for limits far below 2^32 as good as even. - Precondition: `limit` > 0.

@@ -12,6 +12,10 @@ protocol CohortSource: Sendable {
     func hasData(_ type: GroupDataType, day: Int) -> Bitmap
     /// Values of a closed bucket of the grid, hours to days; nobody where nothing is kept.
     func values(_ type: GroupDataType, _ bucket: TimeSpan, _ granularity: Granularity) throws -> ValueColumn
+    /// How many of the members have which code of such a bucket, by finest class. - Precondition: the type has one component.
+    func counted(
+        _ type: GroupDataType, _ bucket: TimeSpan, _ granularity: Granularity, of members: Bitmap, in column: ClassColumn
+    ) throws -> ClassHistogram
     /// Who was in which squares within a bucket of hours to a day, bounded by `CellChoice`.
     func visits(_ bucket: TimeSpan) throws -> [CellVisit]
     /// Who was in the square on that day.

@@ -94,6 +94,11 @@ struct GroupPeople {
         return PlannedTable(values: values, members: try members(values, type, day: bucket.days.lowerBound))
     }
 
+    /// As `values` of a bucket of a day or less, counted by finest class. - Precondition: the type has one component.
+    func counted(_ type: Int, _ bucket: TimeSpan, _ granularity: Granularity, _ column: ClassColumn) throws -> ClassHistogram {
+        try source.counted(types[type], bucket, granularity, of: try eligible(type, day: bucket.days.lowerBound), in: column)
+    }
+
     /// Of one bucket of the grid, or of some that are joined because each by itself has too few people.
     func values(_ type: Int, joining span: TimeSpan, of granularity: Granularity) throws -> PlannedTable {
         guard granularity <= .day, let length = granularity.length, span.length > length else {

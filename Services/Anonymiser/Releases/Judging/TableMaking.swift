@@ -26,15 +26,22 @@ struct TableMaker {
     let places: PlaceCatalogue
     let hierarchies: [PersonAttribute: Hierarchy]
 
+    /// Everybody's class, for records of these attributes.
+    static func column(_ request: GroupRequest, _ people: GroupPeople, _ hierarchies: [PersonAttribute: Hierarchy]) -> ClassColumn {
+        let path = RecodingPath(request.attributes.compactMap { hierarchies[$0] })
+        return ClassColumn(path, cohort: people.cohort, columns: path.hierarchies.map { people.source.columns.codes(of: $0.attribute) })
+    }
+
     /// - Parameters:
+    ///   - column: of `column`, where it was made for the plan already.
     ///   - kept: the step at which another table of these filters and attributes was kept, if one was.
     ///   - generator: the system's in production; what is drawn here is kept with the tables and never drawn again.
     /// - Returns: without tables of which too few people are left at every step.
     func make(
-        _ plan: [PlannedEntry], kept: Int?, using generator: inout some RandomNumberGenerator
+        _ plan: [PlannedEntry], column: ClassColumn? = nil, kept: Int?, using generator: inout some RandomNumberGenerator
     ) throws -> MadeTables {
         switch request.product {
-        case .records: return try records(plan, kept)
+        case .records: return try records(plan, column, kept)
         case .statistics: return try statistics(plan, using: &generator)
         }
     }
@@ -66,17 +73,32 @@ struct TableMaker {
 
     // MARK: Records and positions
 
-    private func records(_ plan: [PlannedEntry], _ kept: Int?) throws -> MadeTables {
-        let members = plan.compactMap { planned -> Bitmap? in
-            if case .values(_, let members) = planned.content { members } else { nil }
+    /// How many people a table of values has, and how many of each finest class.
+    private struct Counting {
+        let people: Int
+        let classes: (ClassColumn) -> [Int]
+
+        init?(_ content: PlannedEntry.Content) {
+            switch content {
+            case .values(_, let members): (people, classes) = (members.count, { $0.counts(members) })
+            case .counted(let histogram, let count): (people, classes) = (count, { _ in histogram.counts })
+            case .kept, .positions: return nil
+            }
         }
-        guard !members.isEmpty else { return collect(plan, step: nil) { content(positions: $0) } }
-        let path = RecodingPath(request.attributes.compactMap { hierarchies[$0] })
-        let column = ClassColumn(
-            path, cohort: people.cohort, columns: path.hierarchies.map { people.source.columns.codes(of: $0.attribute) })
-        let step = min(kept ?? column.step(for: members, policy), path.last)
+    }
+
+    private func records(_ plan: [PlannedEntry], _ made: ClassColumn?, _ kept: Int?) throws -> MadeTables {
+        let countings = plan.compactMap { Counting($0.content) }
+        guard !countings.isEmpty else { return collect(plan, step: nil) { content(positions: $0) } }
+        let column = made ?? Self.column(request, people, hierarchies)
+        let step = min(
+            kept ?? column.step(sizes: countings.map(\.people), policy) { countings[$0].classes(column) }, column.path.last)
         let tables = RecordTables(policy: policy, column: column)
         return try collect(plan, step: step) { planned in
+            if case .counted(let histogram, _) = planned.content {
+                let scale = planned.key.type.scales(planned.key.granularity)[0]
+                return tables.table(histogram, scale, from: step).map { StoredTable.Content($0) }
+            }
             guard let (values, members) = try values(planned) else { return content(positions: planned) }
             return tables.table(values, members: members, from: step).map { StoredTable.Content($0) }
         }

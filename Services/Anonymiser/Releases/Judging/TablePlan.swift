@@ -9,6 +9,8 @@ struct PlannedEntry {
         case kept(KeptTable)
         /// `values` is nil where keeping all of them would take too much memory: they are read again.
         case values(ValueColumn?, members: Bitmap)
+        /// Records of one value: how many people of each finest class have each code.
+        case counted(ClassHistogram, people: Int)
         case positions(LocationTable)
     }
 
@@ -24,13 +26,15 @@ struct PlannedEntry {
 struct TablePlanner {
     /// Entries of one release; more of them make it coarser, as too many tables do.
     static let mostEntries = 1 << 24
-    /// Bytes of values that are kept between counting and making.
+    /// Bytes of values, or of what was counted of them, that are kept between counting and making.
     private static let valueBytes = 48 << 20
 
     let request: GroupRequest
     let people: GroupPeople
     let policy: AnonymityPolicy
     let tree: CellTree
+    /// Of records: everybody's class.
+    let column: ClassColumn?
 
     /// The keys of a granularity; empty where no bucket lies within the window, and where there would be too many tables or entries.
     /// - Parameter individuals: N(all).
@@ -85,6 +89,16 @@ struct TablePlanner {
         if key.type == .position {
             let table = LocationTable(try people.visits(type, key.bucket), tree, policy)
             return (.positions(table), table.represented)
+        }
+        let scales = key.type.scales(key.granularity)
+        if let column, key.granularity <= .day, scales.count == 1 {
+            let bytes = ClassHistogram.byteCount(column, codes: scales[0].codes)
+            if bytes <= room {
+                room -= bytes
+                let counted = try people.counted(type, key.bucket, key.granularity, column)
+                let count = counted.people
+                return (.counted(counted, people: count), count)
+            }
         }
         let table = try people.values(type, key.bucket, key.granularity)
         let bytes = table.values.columns.reduce(0) { $0 + 2 * $1.count }
