@@ -8,9 +8,12 @@ struct AnonymiserSettings: Sendable {
     /// Made-up people in the stead of real ones.
     let synthetic: SyntheticSettings
 
-    /// What requirements name as a switch, and what has one position: it is in the table so that operators find it.
+    /// What requirements name as a switch: it cannot be off.
     private enum DifferenceGuard: String, CaseIterable {
+        /// Pairs of groups; of untrusted organisations also combinations.
         case on
+        /// Combinations of everybody's.
+        case atoms
     }
 
     /// Metres; the grid on which everything is counted (`GridCell`).
@@ -26,10 +29,12 @@ struct AnonymiserSettings: Sendable {
             .choice(
                 "ano.margin", default: policy.margin,
                 "Whether chance decides above the smallest size, so that one person more or less hardly changes the answer."))
-        _ = reader.read(
+        let guarding = reader.read(
             .choice(
                 "ano.difference_guard", default: DifferenceGuard.on,
-                "Requests whose group differs from an earlier one by too few people are refused; cannot be switched off."))
+                "Requests whose group differs from an earlier one by too few people are refused; cannot be switched off. With atoms also "
+                    + "those that isolate too few together with several earlier ones: many honest ones are."))
+        policy.guardsAtoms = guarding == .atoms
         _ = reader.read(
             .integer(
                 "ano.position_grid_m", default: Self.grid, in: Self.grid...Self.grid,

@@ -18,6 +18,9 @@ struct SettingsTests {
         var reader = SettingsReader(environment: ["TRACKME_ANO_MIN_INDIVIDUALS": "5000", "TRACKME_ANO_MARGIN": "geometric"])
         let policy = AnonymiserSettings(&reader).policy
         #expect(policy.minIndividuals == 5000 && policy.margin == .geometric)
+        var other = SettingsReader(environment: ["TRACKME_ANO_DIFFERENCE_GUARD": "atoms"])
+        let stricter = AnonymiserSettings(&other).policy
+        #expect(stricter.guardsAtoms && !policy.guardsAtoms)
         #expect(policy.fewestDiffering == AnonymityPolicy().fewestDiffering)
         #expect(Self.faults([:]) == [])
     }

@@ -24,6 +24,7 @@ struct CohortGoldenTests {
         _ = try Golden.roundTrip(RequestEnvelope<ReadGroupRelease>.self, "read-group-release.v1.json")
         #expect(try Golden.roundTrip(RequestEnvelope<ReadGroupRelease>.self, "read-group-release.window.v1.json").body.window == 7)
         #expect(try Golden.roundTrip(RequestEnvelope<ReleaseGroup>.self, "release-group.subscribe.v1.json").body.form.subscribe == true)
+        #expect(try Golden.roundTrip(RequestEnvelope<ReleaseGroup>.self, "release-group.atoms.v1.json").body.guardsAtoms == true)
         let opened = try Golden.roundTrip(ReplyEnvelope<ReleaseGroup.Reply>.self, "release-group.subscription.reply.v1.json")
         #expect(opened.ok?.subscription?.granularity == "hour")
         _ = try Golden.roundTrip(RequestEnvelope<EndGroupSubscription>.self, "end-group-subscription.v1.json")

@@ -57,6 +57,8 @@ struct AnonymityPolicy: Hashable, Sendable {
     /// Days of one request.
     var longestWindowDays = 3660
     var margin = AdmissionMargin.off
+    /// Whether no combination of groups may isolate few people of any organisation, not of untrusted ones alone (ANO-11).
+    var guardsAtoms = false
 }
 
 extension AnonymityPolicy {

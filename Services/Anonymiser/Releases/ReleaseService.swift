@@ -222,6 +222,7 @@ actor ReleaseService {
         let compared = try comparison.compared(rows)
         guard !compared.isEmpty else { return nil }
         let changed = comparison.changed(compared)
+        var atoms = policy.guardsAtoms || one.asked.guardsAtoms == true ? AtomGuard(policy, size: members.size) : nil
         for (row, filters) in compared {
             let people: Bitmap
             if let held = memory.members(of: row) {
@@ -231,8 +232,11 @@ actor ReleaseService {
                 memory.hold(people, of: row)
             }
             if let refusal = comparison.refusal(row, filters, people, changed: changed) { return refusal }
+            guard row.isAdmitted else { continue }
+            if atoms?.refusesAll == true { return .tooSimilar }
+            atoms?.admit(filters, members: people.resized(to: members.size))
         }
-        return nil
+        return atoms?.refusal(one.request.filters, members: members, ignored: changed)
     }
 
     // MARK: Subscribing

@@ -52,9 +52,12 @@ package struct ReleaseGroup: BusRequest {
     package var request: GroupRequestID
     package var organisation: OrganisationID
     package var form: GroupRequestForm
+    /// Whether no combination of the organisation's groups may isolate few people, as of an untrusted one that gets records all the same;
+    /// nil for no.
+    package var guardsAtoms: Bool?
 
-    package init(request: GroupRequestID, organisation: OrganisationID, form: GroupRequestForm) {
-        (self.request, self.organisation, self.form) = (request, organisation, form)
+    package init(request: GroupRequestID, organisation: OrganisationID, form: GroupRequestForm, guardsAtoms: Bool? = nil) {
+        (self.request, self.organisation, self.form, self.guardsAtoms) = (request, organisation, form, guardsAtoms)
     }
 
     /// Exactly one of the four.

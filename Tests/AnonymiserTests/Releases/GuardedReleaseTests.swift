@@ -48,6 +48,40 @@ struct GuardedReleaseTests {
         }
     }
 
+    /// Both groups have 1505 people, of whom five are the same: each two differ in thousands.
+    @Test(
+        "ANO-11: two groups that overlap in five people and differ in thousands isolate nobody for an untrusted organisation that gets records",
+        arguments: [(false, nil, true), (false, true, false), (true, nil, false)] as [(Bool, Bool?, Bool)])
+    func combinations(ofEverybody: Bool, guardsAtoms: Bool?, isReleased: Bool) async throws {
+        var policy = AnonymityPolicy()
+        policy.guardsAtoms = ofEverybody
+        try await withTemporaryFolder { folder in
+            let stage = try ReleaseStage(folder, PlayedPopulation(PlayedPeople([(30, 1500), (40, 5), (60, 1500), (90, 2000)])), policy)
+            let organisation = OrganisationID.random()
+            func ask(_ stage: ReleaseStage, _ ages: ClosedRange<Int>) async throws -> ReleaseGroup.Reply {
+                try await stage.ask(ReleaseStage.form(ages), organisation, guardsAtoms: guardsAtoms)
+            }
+            #expect(try await ask(stage, 30...40).release != nil)
+            let again = try await stage.reopened()
+            let reply = try await ask(again, 40...60)
+            #expect(isReleased ? reply.release != nil : reply == ReleaseGroup.Reply(refusal: .tooSimilar))
+            // Filters say that it overlaps with neither, and all cells are large, unless the five are a cell already.
+            #expect(try await ask(again, 90...90).release != nil)
+            await again.store.close()
+        }
+    }
+
+    @Test("groups from before an organisation was untrusted count: one in which few were isolated gets no further one")
+    func before() async throws {
+        try await withReleaseStage(PlayedPeople([(30, 1500), (40, 5), (60, 1500), (90, 2000)])) { stage async throws in
+            let organisation = OrganisationID.random()
+            for ages in [30...40, 40...60] { #expect(try await stage.ask(ReleaseStage.form(ages), organisation).release != nil) }
+            #expect(try await stage.ask(ReleaseStage.form(90...90), organisation, guardsAtoms: true).refusal == .tooSimilar)
+            #expect(try await stage.ask(ReleaseStage.form(90...90), organisation).release != nil)
+            #expect(try await stage.ask(ReleaseStage.form(30...40), organisation, guardsAtoms: true).release != nil)
+        }
+    }
+
     @Test("groups of other days are not compared, and the same group of other days is no other group")
     func otherDays() async throws {
         try await withReleaseStage(PlayedPeople([(30, 1500), (32, 1)])) { stage async throws in

@@ -77,9 +77,9 @@ struct ReleaseStage {
     }
 
     func ask(
-        _ form: GroupRequestForm, _ organisation: OrganisationID, _ request: GroupRequestID = .random()
+        _ form: GroupRequestForm, _ organisation: OrganisationID, _ request: GroupRequestID = .random(), guardsAtoms: Bool? = nil
     ) async throws -> ReleaseGroup.Reply {
-        try await service.release(ReleaseGroup(request: request, organisation: organisation, form: form))
+        try await service.release(ReleaseGroup(request: request, organisation: organisation, form: form, guardsAtoms: guardsAtoms))
     }
 
     func entries(

@@ -13,6 +13,8 @@ struct AtomGuard: Sendable {
         var people: Int
         /// Numbers of the cohorts that hold it.
         var within: Set<Int>
+        /// Of people in none of the cohorts nothing is released, however cohorts are combined: they may be few.
+        var isSeen: Bool { !within.isEmpty }
     }
 
     /// One atom holds everybody.
@@ -24,19 +26,28 @@ struct AtomGuard: Sendable {
 
     var atomCount: Int { atoms.count }
 
-    /// Each atom must be cut into two parts of enough people. A part may be empty only where the filters alone say so, to anybody who reads
-    /// them: emptiness that only data know is refused exactly as one person is.
+    /// Whether an atom is too small already, so that every further group but a known one is refused: no later one makes it larger. Until
+    /// then there are few atoms.
+    var refusesAll: Bool {
+        atoms.count * 2 > Int(UInt16.max) || atoms.contains { $0.isSeen && $0.people < policy.fewestDiffering }
+    }
+
+    /// Each atom must be cut into two parts of enough people; of those in no group yet only who joins one has to be enough. A part may be
+    /// empty only where the filters alone say so, to anybody who reads them: emptiness that only data know is refused exactly as one
+    /// person is.
     /// - Parameter ignored: whose profile or opt-in changed since the first of the cohorts.
     func refusal(_ candidate: GroupFilters, members: Bitmap, ignored: Bitmap? = nil) -> RefusalReason? {
-        if cohorts.contains(candidate) { return nil }
+        if cohorts.isEmpty || cohorts.contains(candidate) { return nil }
+        if refusesAll { return .tooSimilar }
         let (inside, skipped) = counts(members, ignored)
+        let relations = Relations(candidate, cohorts)
         let isTooNear = atoms.indices.contains { index in
             let outside = atoms[index].people - skipped[index] - inside[index]
-            let mustNotBeInside = isApart(atoms[index], candidate)
-            let mustNotBeOutside = isCovered(atoms[index], candidate)
+            let mustNotBeInside = relations.isApart(atoms[index].within)
+            let mustNotBeOutside = relations.isCovered(atoms[index].within) || !atoms[index].isSeen
             return (inside[index] < policy.fewestDiffering && !mustNotBeInside) || (outside < policy.fewestDiffering && !mustNotBeOutside)
         }
-        return isTooNear || atoms.count * 2 > Int(UInt16.max) ? .tooSimilar : nil
+        return isTooNear ? .tooSimilar : nil
     }
 
     /// Takes an admitted cohort into the diagram. An atom that the filters alone put within the candidate, or outside it, stays whole: who
@@ -45,9 +56,10 @@ struct AtomGuard: Sendable {
         guard !cohorts.contains(candidate) else { return }
         let (inside, _) = counts(members, nil)
         let number = cohorts.count
+        let relations = Relations(candidate, cohorts)
         var moved = [UInt16?](repeating: nil, count: atoms.count)
-        for index in atoms.indices where inside[index] > 0 && !isApart(atoms[index], candidate) {
-            if inside[index] == atoms[index].people || isCovered(atoms[index], candidate) {
+        for index in atoms.indices where inside[index] > 0 && !relations.isApart(atoms[index].within) {
+            if inside[index] == atoms[index].people || relations.isCovered(atoms[index].within) {
                 atoms[index].within.insert(number)
             } else {
                 moved[index] = UInt16(atoms.count)
@@ -76,15 +88,26 @@ struct AtomGuard: Sendable {
         return (count(members.subtracting(ignored)), count(ignored))
     }
 
-    /// Whether the filters say that nobody of an atom can be in the candidate.
-    private func isApart(_ atom: Atom, _ candidate: GroupFilters) -> Bool {
-        cohorts.indices.contains { number in
-            atom.within.contains(number) ? cohorts[number].isDisjoint(with: candidate) : candidate.isContained(in: cohorts[number])
-        }
-    }
+    /// What filters alone say of a candidate and the cohorts, which are named by their numbers; once for all atoms.
+    private struct Relations {
+        private let disjoint: Set<Int>
+        private let containing: Set<Int>
+        private let contained: Set<Int>
 
-    /// Whether the filters say that everybody of an atom is in the candidate.
-    private func isCovered(_ atom: Atom, _ candidate: GroupFilters) -> Bool {
-        atom.within.contains { cohorts[$0].isContained(in: candidate) }
+        init(_ candidate: GroupFilters, _ cohorts: [GroupFilters]) {
+            disjoint = Set(cohorts.indices.filter { cohorts[$0].isDisjoint(with: candidate) })
+            containing = Set(cohorts.indices.filter { candidate.isContained(in: cohorts[$0]) })
+            contained = Set(cohorts.indices.filter { cohorts[$0].isContained(in: candidate) })
+        }
+
+        /// Whether nobody of an atom can be in the candidate. - Parameter within: the cohorts that hold the atom.
+        func isApart(_ within: Set<Int>) -> Bool {
+            !within.isDisjoint(with: disjoint) || !containing.isSubset(of: within)
+        }
+
+        /// Whether everybody of an atom is in the candidate. - Parameter within: the cohorts that hold the atom.
+        func isCovered(_ within: Set<Int>) -> Bool {
+            !within.isDisjoint(with: contained)
+        }
     }
 }

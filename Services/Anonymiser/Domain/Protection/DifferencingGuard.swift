@@ -30,8 +30,9 @@ struct DifferencingGuard: Sendable {
     }
 
     /// - Parameters:
-    ///   - history: of the organisation and of all that share its owner, at most as long as the policy keeps it. The types do not matter:
-    ///     the classes of entries are common to all.  - today: days since 1970.
+    ///   - history: of the organisation, at most as long as the policy keeps it. The types do not matter: the classes of entries are common
+    ///     to all.
+    ///   - today: days since 1970.
     /// - Returns: nil where it may go on.
     func refusal(
         _ candidate: GroupFilters, members: Bitmap, window: DayWindow, history: [EarlierCohort], today: Int
