@@ -24,7 +24,9 @@ struct GatewayStores: Sendable {
         let organisationTable = OrganisationStore(
             key: try runtime.key("organisations"), names: try runtime.lookupKey(for: "business-name"),
             vatNumbers: try runtime.lookupKey(for: "vat-number"), addresses: try runtime.lookupKey(for: "corporate-address"))
-        organisations = OrganisationRepository(table: organisationTable, outbox: outbox)
+        organisations = OrganisationRepository(
+            table: organisationTable, outbox: outbox, usualTier: settings.organisations.tier,
+            untrustedRecords: settings.organisations.untrustedRecords)
         let key = try runtime.key("payments")
         bills = BillStore(key: key.derived(for: "attempts"))
         subscriptions = SubscriptionRepository(

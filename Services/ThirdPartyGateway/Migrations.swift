@@ -54,6 +54,7 @@ enum GatewaySchema {
         },
         Migration(14, "requests for the data of groups") { db in try GroupRequestStore.create(in: db) },
         Migration(15, "subscriptions to groups") { db in try GroupWindowStore.create(in: db) },
+        Migration(16, "tiers of organisations") { db in try OrganisationMigration.addTier(to: db) },
     ]
 }
 

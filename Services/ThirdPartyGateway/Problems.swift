@@ -124,6 +124,19 @@ extension Problem {
             Il gruppo non può essere reso davvero anonimo. Usi parametri meno restrittivi (intervallo di età o di peso più ampio, area \
             più grande, periodo più lungo, meno tipi di dati).
             """)
+    static let statisticsOnly = Problem(
+        "statistics-only", status: 403, title: "The organisation may receive statistics of groups alone",
+        italianTitle: "L'organizzazione può ricevere solo statistiche dei gruppi",
+        detail:
+            """
+            Records of groups are not handed out to your organisation, nor are those that were released before. Ask for the product \
+            `statistics`, or the operator why: GET /thirdparty/v1/support says where.
+            """,
+        italianDetail:
+            """
+            I record dei gruppi non sono consegnati alla sua organizzazione, nemmeno quelli già rilasciati. Chieda il prodotto \
+            `statistics`, o il motivo al gestore: GET /thirdparty/v1/support dice dove.
+            """)
     static let groupAnswerAwaited = Problem(
         "group-answer-awaited", status: 503, title: "The answer is not there yet", italianTitle: "La risposta non c'è ancora")
     static let groupNotReleased = Problem(

@@ -9,7 +9,7 @@ extension GatewaySchema {
 
     private static let organisations = [
         TableNote(
-            "organisations", holds: "state, keyed look-ups of name, VAT number and address; details sealed",
+            "organisations", holds: "state, tier, keyed look-ups of name, VAT number and address; details sealed",
             kept: "for ever, a closed one without look-ups; unconfirmed ones `org.unconfirmed_h`", erasure: .impersonal),
         TableNote(
             "organisation_members", holds: "who works for an organisation, with which role; contact sealed",

@@ -15,7 +15,7 @@ struct OrganisationGoldenTests {
         _ = try Golden.roundTrip(ReplyEnvelope<CloseOrganisation.Reply>.self, "close-organisation.reply.v1.json")
     }
 
-    @Test("What operators ask the gateway: lists, one of them, a judgement")
+    @Test("What operators ask the gateway: lists, one of them, a judgement, a tier")
     func operators() throws {
         let list = try Golden.roundTrip(RequestEnvelope<ListOrganisations>.self, "list-organisations.v1.json")
         #expect(list.body.state == .awaitingApproval)
@@ -27,5 +27,8 @@ struct OrganisationGoldenTests {
         _ = try Golden.roundTrip(ReplyEnvelope<ReopenThirdParties.Reply>.self, "reopen-third-parties.reply.v1.json")
         _ = try Golden.roundTrip(RequestEnvelope<JudgeOrganisation>.self, "judge-organisation.v1.json")
         _ = try Golden.roundTrip(ReplyEnvelope<JudgeOrganisation.Reply>.self, "judge-organisation.reply.v1.json")
+        #expect(try Golden.roundTrip(RequestEnvelope<SetOrganisationTier>.self, "set-organisation-tier.v1.json").body.tier == .untrusted)
+        let tiers = try Golden.roundTrip(ReplyEnvelope<ListOrganisations.Reply>.self, "list-organisations.tier.reply.v1.json")
+        #expect(tiers.ok?.items.first?.tier == .goodStanding)
     }
 }

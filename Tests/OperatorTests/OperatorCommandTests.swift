@@ -28,6 +28,15 @@ struct OperatorCommandTests {
         }
     }
 
+    @Test("a tier is one of two, of an organisation that is named")
+    func tiers() throws {
+        let command = try OrganisationTierCommand.parse(["org_01h2xcejqtf2nbrexx3vqjhp41", "untrusted"])
+        #expect(command.request.tier == .untrusted && "\(command.request.organisation)" == "org_01h2xcejqtf2nbrexx3vqjhp41")
+        for wrong in [["untrusted"], ["org_01h2xcejqtf2nbrexx3vqjhp41", "unknown"]] {
+            #expect(throws: (any Error).self) { try OrganisationTierCommand.parse(wrong) }
+        }
+    }
+
     @Test("docs/operating.md names every option of `trackme integrator add` and of the drills: nobody has to find them in --help")
     func documentedOptions() throws {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../docs/operating.md")

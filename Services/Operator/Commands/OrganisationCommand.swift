@@ -5,7 +5,7 @@ import Contracts
 
 struct OrganisationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "org", abstract: "Shows organisations; confirms, approves, suspends, resumes and reopens them.",
+        commandName: "org", abstract: "Shows organisations; confirms, approves, suspends, resumes and reopens them; sets their tiers.",
         discussion: """
             Organisations register by themselves. With TRACKME_ORG_APPROVAL_REQUIRED=true each waits for `trackme org approve` after it has \
             confirmed its address. A suspended one is refused everywhere and nothing is delivered to it.
@@ -13,7 +13,7 @@ struct OrganisationCommand: AsyncParsableCommand {
         subcommands: [
             ListOrganisationsCommand.self, ShowOrganisationCommand.self, JudgementCommand<ConfirmWord>.self,
             JudgementCommand<ApproveWord>.self, JudgementCommand<SuspendWord>.self, JudgementCommand<ResumeWord>.self,
-            ReopenCommand.self,
+            OrganisationTierCommand.self, ReopenCommand.self,
         ])
 }
 
@@ -63,7 +63,8 @@ struct ShowOrganisationCommand: RequestCommand {
     func show(_ reply: ShowOrganisation.Reply) throws {
         guard !json else { return try Console.shared.json(reply) }
         let rows: [(String, String?)] = [
-            ("name", reply.item.name), ("state", reply.item.state.rawValue), ("VAT number", reply.vatNumber),
+            ("name", reply.item.name), ("state", reply.item.state.rawValue), ("tier", reply.item.tier?.rawValue),
+            ("VAT number", reply.vatNumber),
             ("address", reply.legalAddress), ("e-mail", reply.email), ("sector", reply.sector), ("description", reply.description),
             ("web site", reply.website), ("represented", reply.representative), ("phone", reply.phone),
             ("members", String(reply.members)), ("registered", reply.item.registeredAt.rfc3339),
@@ -130,14 +131,42 @@ struct JudgementCommand<Word: JudgementWord>: RequestCommand {
     }
 }
 
+struct OrganisationTierCommand: RequestCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tier", abstract: "Says what an organisation may receive of groups: records, or statistics alone.",
+        discussion: """
+            One in good standing receives records and statistics, an untrusted one statistics alone: its requests for records are refused, \
+            and records that were released before are handed out no more until it is in good standing again. What is due stays due, and no \
+            mail tells it. Until something is said here, TRACKME_ORG_TIER is the tier. With TRACKME_ORG_UNTRUSTED_RECORDS=true untrusted \
+            ones receive records all the same, as long as no combination of their groups isolates few people.
+
+            Example: trackme org tier org_01h2xcejqtf2nbrexx3vqjhp41 untrusted
+
+            \(ExitStatus.documentation)
+            """)
+
+    @Argument(help: "Of the list.")
+    var organisation: OrganisationID
+    @Argument(help: "good-standing or untrusted.")
+    var tier: OrganisationTier
+    @OptionGroup var suite: SuiteOptions
+
+    var request: SetOrganisationTier { SetOrganisationTier(organisation: organisation, tier: tier) }
+
+    func show(_ reply: Nothing) throws {
+        Console.shared.line("\(organisation)  \(tier.rawValue)")
+    }
+}
+
 struct ReopenCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "reopen", abstract: "Lets third parties in again after the gateway's store was restored from a copy.",
         discussion: """
-            From such a restore on every organisation is refused and nothing is delivered, since what was taken away after the copy is there \
-            again. Suspend first who was suspended or closed since. Name here the API clients and endpoints that were deleted since, or \
-            whose secret was replaced because somebody else had it: they are deleted, and organisations make others. The gateway's log \
-            has their ids ("was withdrawn", "was removed", "was rotated"); docs/operating.md says more.
+            From such a restore on every organisation is refused and nothing is delivered, since what was taken away after the copy is \
+            there again. Suspend first who was suspended or closed since, and set the tiers that were set since. Name here the API clients and \
+            endpoints that were deleted since, or whose secret was replaced because somebody else had it: they are deleted, and \
+            organisations make others. The gateway's log has their ids ("was withdrawn", "was removed", "was rotated"); \
+            docs/operating.md says more.
 
             Example: trackme org reopen --client cli_01h2xcejqtf2nbrexx3vqjhp41
 
@@ -161,3 +190,4 @@ struct ReopenCommand: RequestCommand {
 }
 
 extension OrganisationState: ExpressibleByArgument {}
+extension OrganisationTier: ExpressibleByArgument {}

@@ -33,11 +33,13 @@ struct GroupRoutes: Sendable {
                 `\(Problem.groupNotAnonymisable.name)`: the group cannot be anonymised; the body has `reason` (\(Self.reasons)) and is \
                 the same for every request that is refused for it. Loosen the filters and send it again; `Location` names what was \
                 refused, with its form. A period that ends after now is a subscription: 201 says what is open, and each window is judged \
-                when it closes. 503: the form is kept and its answer not there yet; the same `Idempotency-Key` later gets it.
+                when it closes. 403 `\(Problem.statisticsOnly.name)`: your organisation may receive `statistics` alone. 503: the form is \
+                kept and its answer not there yet; the same `Idempotency-Key` later gets it.
                 """,
             body: .json(TypedGroupForm.self, examples: [TypedGroupForm.example], limit: 64 << 10, inflatedLimit: 64 << 10),
             answers: [
                 .json(201, "Released", GroupRequestItem.self, example: Examples.groupRequest).sending(.location), .noAdmission,
+                .problem(403, Problem.statisticsOnly.name),
                 .problem(422, Problem.groupNotAnonymisable.name, "invalid-body").sending(.location),
                 .problem(503, Problem.groupAnswerAwaited.name),
             ], takesIdempotencyKey: true
@@ -197,8 +199,9 @@ struct GroupRoutes: Sendable {
                     contents: [.init(MediaType.json, GroupEntryJSON.pageSchema, examples: [Examples.groupEntries])]
                         + Self.forms.dropFirst().map { .init($0, .string()) }
                 ).sending(.dataResponsibility),
-                .noAdmission, .problem(402, Problem.paymentOutstanding.name), .problem(403, Problem.notEntitled.name),
-                .problem(404, "not-found"), .problem(406, "not-acceptable"), .problem(409, Problem.groupNotReleased.name),
+                .noAdmission, .problem(402, Problem.paymentOutstanding.name),
+                .problem(403, Problem.notEntitled.name, Problem.statisticsOnly.name), .problem(404, "not-found"),
+                .problem(406, "not-acceptable"), .problem(409, Problem.groupNotReleased.name),
                 .problem(503, Problem.dataInPreparation.name),
             ]
         ) { exchange in
@@ -271,14 +274,15 @@ struct GroupRoutes: Sendable {
         Route(
             .get, "/thirdparty/v1/group-catalogue", as: "getGroupCatalogue", access: .organisation,
             scopes: [Right.requestsRead.rawValue], summary: "What can be asked of a group",
-            description: "Needs `requests:read`. Codes, steps and bounds for the form of a group request; nothing of it depends on people.",
+            description: "Needs `requests:read`. Codes, steps and bounds for the form of a group request, and the products that your "
+                + "organisation may receive; nothing of it depends on people.",
             answers: [
                 .json(200, "The catalogue", GroupCatalogueItem.self, example: Examples.groupCatalogue), .noAdmission,
                 .problem(503, Problem.dataInPreparation.name),
             ]
         ) { exchange in
-            _ = try await admit(exchange, .requestsRead)
-            return try .json(GroupCatalogueItem(try await Self.asking { try await service.questions.catalogue(ReadGroupCatalogue()) }))
+            let standing = try await admit(exchange, .requestsRead)
+            return try .json(GroupCatalogueItem(try await Self.asking { try await service.catalogue(of: standing.id) }))
         }
     }
 

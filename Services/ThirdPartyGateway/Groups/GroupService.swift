@@ -30,6 +30,7 @@ struct GroupService: Sendable {
     let store: Store
     let vault: GroupVault
     let payments: PaymentRepository
+    let organisations: OrganisationRepository
     let questions: GroupQuestions
     let firstAnswers: FirstAnswers<GroupRequestID>
     let logger: Logger
@@ -39,11 +40,11 @@ struct GroupService: Sendable {
     private let windowTable = GroupWindowStore()
 
     init(
-        store: Store, vault: GroupVault, payments: PaymentRepository, questions: GroupQuestions,
+        store: Store, vault: GroupVault, payments: PaymentRepository, organisations: OrganisationRepository, questions: GroupQuestions,
         firstAnswers: FirstAnswers<GroupRequestID>, logger: Logger, clock: @escaping @Sendable () -> Timestamp
     ) {
         (self.store, self.vault, self.payments, self.questions) = (store, vault, payments, questions)
-        (self.firstAnswers, self.logger, self.clock) = (firstAnswers, logger, clock)
+        (self.organisations, self.firstAnswers, self.logger, self.clock) = (organisations, firstAnswers, logger, clock)
     }
 
     // MARK: Asking
@@ -51,12 +52,14 @@ struct GroupService: Sendable {
     /// Keeps the form, whatever is killed when, and asks at once.
     /// - Parameter request: tells a repetition of the same form.
     /// - Returns: it as it is then, `sending` where the anonymiser is silent; nil where its organisation is gone meanwhile.
+    /// - Throws: `statistics-only`; then nothing is kept.
     func submit(
         _ form: TypedGroupForm, of standing: Standing, _ request: RepeatableRequest
     ) async throws -> (shown: ShownGroupRequest?, isRepeated: Bool) {
         let (now, new) = (clock(), GroupRequestID.random())
         let draft = try vault.seal(GroupDraft(form: form, askedBy: standing.actor), of: new)
-        let (id, isRepeated) = try await store.write { [table, firstAnswers] db -> (GroupRequestID, Bool) in
+        let (id, isRepeated) = try await store.write { [organisations, table, firstAnswers] db -> (GroupRequestID, Bool) in
+            guard try organisations.groupProducts(db, standing.id).allows(form.product) else { throw Problem.statisticsOnly }
             if let first = try firstAnswers.find(db, request) { return (first, true) }
             try table.add(db, new, of: standing.id, draft: draft, at: now)
             try firstAnswers.remember(db, new, of: request, status: 201, at: now)
@@ -88,8 +91,10 @@ struct GroupService: Sendable {
     private func ask(_ stored: StoredGroupRequest) async throws -> Bool {
         // As of when it was sent, however often it is asked: whether its period was over then makes it a subscription or not.
         let form = try vault.draft(stored).form.read(at: stored.createdAt)
+        let guardsAtoms = try await products(of: stored.organisation) == .guarded ? true : nil
         do {
-            let reply = try await questions.release(ReleaseGroup(request: stored.id, organisation: stored.organisation, form: form))
+            let reply = try await questions.release(
+                ReleaseGroup(request: stored.id, organisation: stored.organisation, form: form, guardsAtoms: guardsAtoms))
             if let status = GroupRequestStatus(reply) {
                 try await settle(stored, status, reply)
                 return true
@@ -201,13 +206,27 @@ struct GroupService: Sendable {
         }
     }
 
+    /// What the organisation may ask for. - Throws: `Failure`.
+    func catalogue(of organisation: OrganisationID) async throws -> ReadGroupCatalogue.Reply {
+        let allowed = try await products(of: organisation)
+        var reply = try await questions.catalogue(ReadGroupCatalogue())
+        reply.products.removeAll { !allowed.allows($0) }
+        return reply
+    }
+
+    private func products(of organisation: OrganisationID) async throws -> GroupProducts {
+        try await store.readBriefly { [organisations] db in try organisations.groupProducts(db, organisation) }
+    }
+
     // MARK: Reading
 
     /// The attributes of entries that may leave now (ANO-12).
     /// - Parameter window: of a subscription alone.
-    /// - Throws: `not-found`, `group-not-released`, or the problem of a `DataAccess.Refusal`.
+    /// - Throws: `not-found`, `statistics-only`, `group-not-released`, or the problem of a `DataAccess.Refusal`.
     func attributes(_ id: GroupRequestID, of organisation: OrganisationID, window: Int?) async throws -> [String] {
         guard let shown = try await find(id, of: organisation) else { throw Problem.absent }
+        let product = shown.outcome?.release?.product ?? shown.outcome?.subscription?.product
+        if let product, try await !products(of: organisation).allows(product) { throw Problem.statisticsOnly }
         guard let attributes = try await attributes(shown, window) else {
             if shown.outcome?.subscription != nil {
                 throw Problem.groupNotReleased.saying(

@@ -15,4 +15,9 @@ enum OrganisationMigration {
     static func addRequestedAddress(to db: Database) throws {
         try OrganisationStore.addRequestedAddress(to: db)
     }
+
+    /// For a later migration.
+    static func addTier(to db: Database) throws {
+        try OrganisationStore.addTier(to: db)
+    }
 }

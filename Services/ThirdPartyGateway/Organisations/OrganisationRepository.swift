@@ -7,6 +7,9 @@ import ServiceKit
 struct OrganisationRepository: Sendable {
     let table: OrganisationStore
     let outbox: MessageOutbox
+    /// Of organisations of which the operator has not decided.
+    var usualTier = OrganisationTier.goodStanding
+    var untrustedRecords = false
 
     /// There is no such organisation.
     struct Unknown: Error {}
@@ -24,6 +27,11 @@ struct OrganisationRepository: Sendable {
     func mayAct(_ db: Database, _ id: OrganisationID) throws -> Bool {
         guard try !GatewayRestoreStore().isHeld(db) else { return false }
         return try table.state(db, id)?.mayAct ?? false
+    }
+
+    /// What it may receive of groups now.
+    func groupProducts(_ db: Database, _ id: OrganisationID) throws -> GroupProducts {
+        GroupProducts(try table.tier(db, id) ?? usualTier, untrustedRecords: untrustedRecords)
     }
 
     /// Writes to the corporate address, in the caller's transaction. A closed organisation gets no more mail.

@@ -1,4 +1,4 @@
-// What operators ask about organisations on the bus: seeing them, approving, suspending and resuming them.
+// What operators ask about organisations on the bus: seeing them, judging them, setting their tiers.
 
 import Bus
 import Contracts
@@ -21,6 +21,7 @@ struct OrganisationReviewService: Sendable {
         methods.on(ListOrganisations.self) { asked, _ in try await list(asked) }
         methods.on(ShowOrganisation.self) { asked, _ in try await show(asked) }
         methods.on(JudgeOrganisation.self) { try await judge($0, $1) }
+        methods.on(SetOrganisationTier.self) { try await setTier($0, $1) }
     }
 
     func list(_ asked: ListOrganisations) async throws -> ListOrganisations.Reply {
@@ -29,7 +30,7 @@ struct OrganisationReviewService: Sendable {
         }
         let page = found.prefix(ListOrganisations.page)
         return ListOrganisations.Reply(
-            items: page.map { Self.item($0.row) }, next: found.count > ListOrganisations.page ? page.last?.number : nil)
+            items: page.map { item($0.row) }, next: found.count > ListOrganisations.page ? page.last?.number : nil)
     }
 
     func show(_ asked: ShowOrganisation) async throws -> ShowOrganisation.Reply {
@@ -39,7 +40,7 @@ struct OrganisationReviewService: Sendable {
         }
         let (details, address) = (row.details, row.details.legalAddress)
         return ShowOrganisation.Reply(
-            item: Self.item(row), vatNumber: details.vatNumber,
+            item: item(row), vatNumber: details.vatNumber,
             legalAddress: "\(address.street), \(address.postalCode) \(address.city), \(address.country)", email: details.email.text,
             sector: details.sector, description: details.description, website: details.website,
             representative: details.representative.map { "\($0.name) \($0.surname)" }, phone: details.representative?.phone, members: count)
@@ -79,6 +80,19 @@ struct OrganisationReviewService: Sendable {
         return reply
     }
 
+    func setTier(_ asked: SetOrganisationTier, _ context: RequestContext) async throws -> Nothing {
+        let at = now()
+        try await store.write { [table, answers] db in
+            guard try table.state(db, asked.organisation) != nil else { throw Self.unknown }
+            try table.setTier(db, asked.organisation, asked.tier, at: at)
+            try answers.remember(Nothing(), to: context, in: db)
+        }
+        logger.notice(
+            "an organisation's tier was set",
+            metadata: ["organisation": "\(asked.organisation)", "tier": "\(asked.tier.rawValue)", "trace": "\(context.trace)"])
+        return Nothing()
+    }
+
     /// Whoever vouches for an organisation vouches for its address: from then on its first member logs in by it.
     private func claimAddress(of organisation: OrganisationID, trace: String) async throws(Failure) {
         let row: OrganisationRow?
@@ -104,9 +118,10 @@ struct OrganisationReviewService: Sendable {
         }
     }
 
-    private static func item(_ row: OrganisationRow) -> ListOrganisations.Item {
+    private func item(_ row: OrganisationRow) -> ListOrganisations.Item {
         ListOrganisations.Item(
-            organisation: row.id, name: row.details.businessName, state: row.state, registeredAt: row.createdAt)
+            organisation: row.id, name: row.details.businessName, state: row.state, registeredAt: row.createdAt,
+            tier: row.tier ?? repository.usualTier)
     }
 
     private static let unknown = Failure(.notFound, "there is no such organisation; `trackme org list` shows them")

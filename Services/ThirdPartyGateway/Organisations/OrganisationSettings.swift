@@ -8,6 +8,10 @@ struct OrganisationSettings: Sendable {
     let country: Country
     /// Whether an operator looks at each organisation before it may act.
     let isApprovalRequired: Bool
+    /// Of organisations of which the operator has not decided.
+    let tier: OrganisationTier
+    /// Whether untrusted organisations receive records of groups all the same.
+    let untrustedRecords: Bool
     /// How long a mailed link holds (ORG-08).
     let confirmTime: Duration
     /// How long a registration waits for its confirmation; then it goes, and its values are free again.
@@ -30,6 +34,14 @@ struct OrganisationSettings: Sendable {
         country = CountrySettings(&reader).country
         isApprovalRequired = reader.read(
             .flag("org.approval_required", default: false, "Whether an operator approves each organisation before it may act."))
+        tier = reader.read(
+            .choice(
+                "org.tier", default: OrganisationTier.goodStanding,
+                "Whether organisations are in good standing until `trackme org tier` says otherwise; untrusted ones get statistics alone."))
+        untrustedRecords = reader.read(
+            .flag(
+                "org.untrusted_records", default: false,
+                "Whether untrusted organisations get records all the same, while no combination of their groups isolates few people."))
         confirmTime = reader.read(.hours("org.confirm_h", default: 72, in: 1...720, "How long a mailed confirmation link holds."))
         unconfirmedTime = reader.read(
             .hours("org.unconfirmed_h", default: 168, in: 24...8784, "How long a registration that nobody confirms is kept."))

@@ -14,6 +14,8 @@ struct OrganisationRow: Sendable {
     let founder: MemberID?
     let createdAt: Timestamp
     let changedAt: Timestamp
+    /// Nil where the operator has not decided.
+    let tier: OrganisationTier?
 }
 
 /// A value that one organisation alone may have (ORG-06).
@@ -68,6 +70,12 @@ struct OrganisationStore: Sendable {
                 """)
     }
 
+    /// For a later migration: null where the operator has not decided.
+    static func addTier(to db: Database) throws {
+        try db.execute(
+            sql: "ALTER TABLE organisations ADD COLUMN tier TEXT CHECK (tier IN ('good-standing', 'untrusted'))")
+    }
+
     // MARK: Writing
 
     /// In the state `registering`. It claims name and VAT number, but not its address: whose that is stays untold, and whoever registers
@@ -112,6 +120,11 @@ struct OrganisationStore: Sendable {
         ).execute(arguments: [state.rawValue, founder, at, id])
     }
 
+    func setTier(_ db: Database, _ id: OrganisationID, _ tier: OrganisationTier, at: Timestamp) throws {
+        try db.cachedStatement(sql: "UPDATE organisations SET tier = ?, changed_at = ? WHERE organisation = ?")
+            .execute(arguments: [tier.rawValue, at, id])
+    }
+
     func setDetails(_ db: Database, _ id: OrganisationID, _ details: OrganisationDetails, at: Timestamp) throws {
         try db.cachedStatement(sql: "UPDATE organisations SET details = ?, changed_at = ? WHERE organisation = ?")
             .execute(arguments: [Data(try seal(details, of: id)), at, id])
@@ -152,7 +165,7 @@ struct OrganisationStore: Sendable {
 
     // MARK: Finding
 
-    private static let columns = "SELECT organisation, state, details, founder, created_at, changed_at, number FROM organisations"
+    private static let columns = "SELECT organisation, state, details, founder, created_at, changed_at, number, tier FROM organisations"
 
     func find(_ db: Database, _ id: OrganisationID) throws -> OrganisationRow? {
         try Row.fetchOne(db.cachedStatement(sql: "\(Self.columns) WHERE organisation = ?"), arguments: [id]).map(read)
@@ -173,6 +186,13 @@ struct OrganisationStore: Sendable {
         try String.fetchOne(
             db.cachedStatement(sql: "SELECT state FROM organisations WHERE organisation = ?"), arguments: [id]
         ).flatMap(OrganisationState.init(rawValue:))
+    }
+
+    /// Nil where the operator has not decided, or there is none.
+    func tier(_ db: Database, _ id: OrganisationID) throws -> OrganisationTier? {
+        try String.fetchOne(
+            db.cachedStatement(sql: "SELECT tier FROM organisations WHERE organisation = ?"), arguments: [id]
+        ).flatMap(OrganisationTier.init(rawValue:))
     }
 
     /// In the order of registration, with what to go on after.
@@ -220,7 +240,8 @@ struct OrganisationStore: Sendable {
         let plain = try Seal.open(row[2] as Data, key: key, context: Self.context(id))
         return OrganisationRow(
             id: id, state: state, details: try JSONDecoder().decode(OrganisationDetails.self, from: Data(plain)),
-            founder: row.value(3), createdAt: row[4], changedAt: row[5])
+            founder: row.value(3), createdAt: row[4], changedAt: row[5],
+            tier: (row[7] as String?).flatMap(OrganisationTier.init(rawValue:)))
     }
 
     private func seal(_ details: OrganisationDetails, of id: OrganisationID) throws -> [UInt8] {

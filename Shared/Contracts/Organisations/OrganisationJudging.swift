@@ -15,6 +15,14 @@ package enum OrganisationState: String, Codable, CaseIterable, Hashable, Sendabl
     case closed
 }
 
+/// What an organisation may receive of groups.
+package enum OrganisationTier: String, Codable, CaseIterable, Hashable, Sendable {
+    /// Records and statistics.
+    case goodStanding = "good-standing"
+    /// Statistics alone; records only where `org.untrusted_records` says so, and under the stricter guard.
+    case untrusted
+}
+
 /// The organisations in the order of their registration.
 package struct ListOrganisations: BusRequest {
     package static let method = "list-organisations"
@@ -38,9 +46,14 @@ package struct ListOrganisations: BusRequest {
         package var name: String
         package var state: OrganisationState
         package var registeredAt: Timestamp
+        /// The operator's, or the usual one; absent from a gateway that knows none.
+        package var tier: OrganisationTier?
 
-        package init(organisation: OrganisationID, name: String, state: OrganisationState, registeredAt: Timestamp) {
+        package init(
+            organisation: OrganisationID, name: String, state: OrganisationState, registeredAt: Timestamp, tier: OrganisationTier? = nil
+        ) {
             (self.organisation, self.name, self.state, self.registeredAt) = (organisation, name, state, registeredAt)
+            self.tier = tier
         }
     }
 
@@ -152,5 +165,21 @@ package struct JudgeOrganisation: BusRequest {
         package init(state: OrganisationState) {
             self.state = state
         }
+    }
+}
+
+/// What an organisation may receive of groups from the next question on. The same again changes nothing; `not-found` where there is none.
+package struct SetOrganisationTier: BusRequest {
+    package static let method = "set-organisation-tier"
+    package static let owner = Peer.thirdPartyGateway
+    package static let clients: Set<Peer> = [.trackme]
+    package static let mutates = true
+    package typealias Reply = Nothing
+
+    package var organisation: OrganisationID
+    package var tier: OrganisationTier
+
+    package init(organisation: OrganisationID, tier: OrganisationTier) {
+        (self.organisation, self.tier) = (organisation, tier)
     }
 }

@@ -8,6 +8,7 @@ package enum Questions {
         OpenRequest.self, ReadRequest.self, EndRequest.self,
         MakeFirstMember.self, ChangeMemberAddress.self, CloseOrganisation.self,
         ListOrganisations.self, ShowOrganisation.self, ReopenThirdParties.self, JudgeOrganisation.self,
+        SetOrganisationTier.self,
         ReadPrices.self, SetPrices.self, ListPayments.self, MarkPaid.self, RefundPayment.self,
         MakeOperator.self, EndSessions.self, InviteMember.self, RemoveMember.self, ConfirmErasure.self, SendMessage.self, ReadMessage.self,
         SubscribePerson.self, UnsubscribePerson.self, PauseSupervision.self, ReadSupervision.self, AnswerPrompt.self,

@@ -155,9 +155,11 @@ final class GroupHarness: Sendable {
     private let declared: DeclaredAnswers
     private let harness: Harness
 
-    private init(_ folder: URL, _ world: GroupWorld, _ organisation: OrganisationID, _ prices: PriceList?) async throws {
+    private init(
+        _ folder: URL, _ environment: [String: String], _ world: GroupWorld, _ organisation: OrganisationID, _ prices: PriceList?
+    ) async throws {
         (self.world, self.organisation) = (world, organisation)
-        harness = Harness(folder)
+        harness = Harness(folder, environment)
         try harness.introducePeers()
         try await harness.runtime(.anonymiser).answer(world.methods)
         runtime = try harness.runtime(.thirdPartyGateway)
@@ -192,16 +194,24 @@ final class GroupHarness: Sendable {
     }
 
     static func run<Value>(
-        in folder: URL, world: GroupWorld, of organisation: OrganisationID, prices: PriceList? = nil,
-        _ body: (GroupHarness) async throws -> Value
+        in folder: URL, environment: [String: String] = [:], world: GroupWorld, of organisation: OrganisationID,
+        prices: PriceList? = nil, _ body: (GroupHarness) async throws -> Value
     ) async throws -> Value {
-        try await withHarness(GroupHarness(folder, world, organisation, prices), body) { await $0.harness.stop() }
+        try await withHarness(GroupHarness(folder, environment, world, organisation, prices), body) { await $0.harness.stop() }
     }
 
-    static func run<Value>(prices: PriceList? = nil, _ body: (GroupHarness) async throws -> Value) async throws -> Value {
+    static func run<Value>(
+        environment: [String: String] = [:], prices: PriceList? = nil, _ body: (GroupHarness) async throws -> Value
+    ) async throws -> Value {
         try await withTemporaryFolder { folder in
-            try await run(in: folder, world: GroupWorld(), of: .random(), prices: prices, body)
+            try await run(in: folder, environment: environment, world: GroupWorld(), of: .random(), prices: prices, body)
         }
+    }
+
+    /// As `trackme org tier` does.
+    func setTier(_ tier: OrganisationTier) async throws {
+        let (table, organisation, now) = (stores.organisations.table, organisation, world.now)
+        try await opened.store.write { db in try table.setTier(db, organisation, tier, at: now) }
     }
 
     /// Does what the service does in the background, until the end.
