@@ -80,6 +80,21 @@ struct CohortDataTests {
         return (stage, people, shadow)
     }
 
+    /// What is counted without columns is what is counted in them.
+    private static func expectCounted(
+        _ data: CohortData, _ values: ValueColumn, _ type: GroupDataType, _ bucket: TimeSpan, _ granularity: Granularity
+    ) throws {
+        let members = data.columns.eligible(for: type)
+        let path = RecodingPath([Hierarchy.all(Samples.places)[.sex]].compactMap(\.self))
+        let column = ClassColumn(path, cohort: members, columns: path.hierarchies.map { data.columns.codes(of: $0.attribute) })
+        let counted = try data.counted(type, bucket, granularity, of: members, in: column)
+        var expected = ClassHistogram(column, codes: values.scales[0].codes)
+        let everyHour = [Int32](repeating: 0, count: column.ids.count)
+        expected.add(values.columns[0][...], of: members, at: 0, ids: column.ids, hours: everyHour, before: 1)
+        #expect(counted == expected, "\(type) \(granularity) \(bucket)")
+        #expect(counted.people == values.hasData.resized(to: members.size).intersection(members).count)
+    }
+
     private static func compare(_ stage: CohortStage, _ people: [PersonID], _ shadow: Shadow) async throws {
         let data = await stage.population.current()
         #expect(data.closedUntil == (CohortStage.midnight + days * 24) * TimeSpan.perHour)
@@ -89,6 +104,7 @@ struct CohortDataTests {
                 let length = granularity.length ?? 1
                 for quarter in stride(from: start, to: start + days * TimeSpan.perDay, by: length) {
                     let values = try data.values(type, TimeSpan(quarter, quarter + length), granularity)
+                    if type.components == 1 { try expectCounted(data, values, type, TimeSpan(quarter, quarter + length), granularity) }
                     let hours = quarter / TimeSpan.perHour..<(quarter + length) / TimeSpan.perHour
                     for person in people {
                         let row = try #require(try await stage.row(person))
