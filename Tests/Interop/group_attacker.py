@@ -19,6 +19,19 @@ PROBLEM = "urn:trackme:problem:group-not-anonymisable"
 SCOPES = ["requests:read", "requests:write", "data:read", "payments:read", "payments:write"]
 FEW, SIMILAR, EXHAUSTED = "TOO_FEW_INDIVIDUALS", "TOO_SIMILAR_TO_EARLIER_REQUEST", "PRIVACY_BUDGET_EXHAUSTED"
 MOST_REFUSED = 256
+ANSWER_S = 120
+
+
+def until_answered(work, seconds=ANSWER_S):
+    """Again while what is killed or busy does not answer; its last fault where it never does."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return work()
+        except (AssertionError, OSError, http.client.HTTPException):
+            if time.monotonic() > end:
+                raise
+        time.sleep(0.1)
 
 
 def rfc3339(hour):
@@ -69,6 +82,14 @@ class Entry:
     def content(self):
         """All that must be the same for everybody; the handle and the order are each organisation's own."""
         return self.type, self.first, self.last, self.classes, self.values, self.place, self.is_rest, self.individuals
+
+
+def entries_of(pages):
+    """What `raw_entries` gave, read."""
+    found = []
+    for page in map(json.loads, pages):
+        found += [Entry(read) for read in page.get("items", page.get("entries", []))]
+    return found
 
 
 def by_table(entries):
@@ -126,7 +147,8 @@ class Organisation:
             "businessName": f"Attacker {number}", "vatNumber": vat_number(1_000_000 + number), "email": mail, "emailAgain": mail}
         status, made, _ = call("POST", f"{suite.gateway_url}/thirdparty/v1/organisations", form)
         assert status == 201, (status, made)
-        suite.trackme("org", "confirm", made["organisation"])
+        self.id = made["organisation"]
+        suite.trackme("org", "confirm", self.id)
         status, tokens, _ = call(
             "POST", f"{suite.consent_url}/consent/v1/sessions", {"login": mail, "password": organisations.PASSWORD})
         assert status == 200, (status, tokens)
@@ -184,10 +206,10 @@ class Organisation:
                 break
         return status, content, took
 
-    def ask(self, body):
-        """`body`: as it is typed, or its bytes."""
+    def ask(self, body, key=None):
+        """`body`: as it is typed, or its bytes. `key`: where the same may have been sent before."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        status, answer, took = self.call("POST", GROUPS, content, secrets.token_hex(16))
+        status, answer, took = self.call("POST", GROUPS, content, key or secrets.token_hex(16))
         if status not in (200, 201, 422):
             raise AssertionError(f"{status} to {content[:400]!r}: {answer[:400]!r}")
         judged = Answer(self, body, status, answer, took)
@@ -195,11 +217,11 @@ class Organisation:
             raise AssertionError(f"the form was refused, not the group: {content[:400]!r}: {answer[:400]!r}")
         return judged
 
-    def raw_entries(self, request):
-        """The pages' bytes, in order."""
+    def raw_entries(self, request, window=None):
+        """The pages' bytes, in order. `window`: of a subscription, its number."""
         pages, after = [], None
         while True:
-            path = f"{GROUPS}/{request}/entries?limit=2000" + (f"&after={quote(after)}" if after else "")
+            path = f"{GROUPS}/{request}/entries?limit=2000" + (f"&window={window}" if window else "") + (f"&after={quote(after)}" if after else "")
             status, content, _ = self.call("GET", path)
             assert status == 200, (status, content[:400])
             pages.append(content)
@@ -208,9 +230,17 @@ class Organisation:
                 return pages
 
     def entries(self, request):
-        found = []
-        for page in map(json.loads, self.raw_entries(request)):
-            found += [Entry(read) for read in page.get("items", page.get("entries", []))]
+        return entries_of(self.raw_entries(request))
+
+    def windows(self, request):
+        """Those of a subscription that were told, in their order."""
+        found, after = [], "0"
+        while after:
+            status, content, _ = self.call("GET", f"{GROUPS}/{request}/windows?after={quote(after)}")
+            assert status == 200, (status, content[:400])
+            page = json.loads(content)
+            found += page["items"]
+            after = page.get("next")
         return found
 
 

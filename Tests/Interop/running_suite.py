@@ -2,6 +2,7 @@
 
 The folder of the executables is TRACKME_BUILD, `.build/debug` of the repository where that is not set.
 """
+import contextlib
 import json
 import os
 import random
@@ -9,6 +10,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -150,6 +152,19 @@ class Suite:
     def output(self, name):
         with open(os.path.join(self.folder, f"{name}.out"), encoding="utf-8", errors="replace") as file:
             return file.read()
+
+    def store(self, service, mode="ro"):
+        """A service's store beside the service, open within a `with`; `rw` is for what takes days otherwise."""
+        path = os.path.join(self.data, service, f"{service}.db")
+        return contextlib.closing(sqlite3.connect(f"file:{path}?mode={mode}", uri=True, timeout=20))
+
+    def rows(self, service, sql, *values):
+        with self.store(service) as store:
+            return store.execute(sql, values).fetchall()
+
+    def change(self, service, sql, *values):
+        with self.store(service, "rw") as store, store:
+            store.execute(sql, values)
 
     def kill_service(self, name):
         """kill -9, as a crash; `trackme up` starts it again."""
