@@ -105,7 +105,7 @@ collude, and which real ones would have to be.""")
     for name, usual, what in (
             ("requests", 500, "honest requests at random"), ("latencies", 2000, "refusals whose time is taken"), ("targets", 500, "groups beside a group"),
             ("trials", 2000, "pairs of equal groups"), ("probes", 600, "targets at the threshold"), ("repeats", 200, "of one request"),
-            ("kills", 50, "of the anonymiser while it is asked"), ("checked", 12, "releases for pycanon and anjana"), ("neighbours", 100, "days of groups with an outlier, and without")):
+            ("checked", 12, "releases for pycanon and anjana"), ("neighbours", 100, "days of groups with an outlier, and without")):
         read.add_argument(f"--{name}", type=int, default=usual, help=f"{what}; {usual}")
     read.add_argument("--kills", type=int, default=number("ATTACK_KILLS", 50), help="of the anonymiser while it is asked; ATTACK_KILLS, else 50")
     chosen = read.parse_args()
