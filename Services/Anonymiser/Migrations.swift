@@ -25,5 +25,6 @@ enum AnonymiserSchema {
             try SyntheticStore.create(in: db)
         },
         Migration(2, "subscriptions to groups") { db in try GroupSubscriptionStore.create(in: db) },
+        Migration(3, "chunks beside their keys") { db in try ChunkStore.moveBesideKeys(in: db) },
     ]
 }

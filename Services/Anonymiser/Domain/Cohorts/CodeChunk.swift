@@ -103,7 +103,8 @@ enum CodeChunk {
     }
 
     private static func check(_ codes: ArraySlice<UInt8>, _ scale: ValueScale) throws {
-        guard codes.allSatisfy({ $0 <= UInt8(clamping: scale.codes) }) else { throw ValueChunk.Fault.outside }
+        let most = codes.withUnsafeBufferPointer { codes in codes.reduce(into: UInt8(0)) { $0 = max($0, $1) } }
+        guard Int(most) <= scale.codes else { throw ValueChunk.Fault.outside }
     }
 
     /// Without the value of one row; nil in place of bytes where nobody is left.
