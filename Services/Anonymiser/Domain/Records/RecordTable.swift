@@ -79,7 +79,7 @@ struct RecordTables: Sendable {
 }
 
 /// People by class and code: one masked pass over a bucket.
-struct ClassHistogram: Hashable, Sendable {
+struct ClassHistogram: Sendable {
     private let codes: Int
     private var cells: [UInt32]
 
