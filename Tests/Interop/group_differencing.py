@@ -20,7 +20,9 @@ def variants(field, filters, people):
     tried += [filters | {"weight": {"to": most}} for most in range(85, 200, 5)] + [filters | {"weight": {"from": least}} for least in range(35, 60, 5)]
     tried += [filters | {"sex": ["female", "male"]}, filters | {"occupation": list(random.sample(OCCUPATIONS, 2))}]
     if "residence" in filters:
-        small = [code for code, mask in shadow.residence.items() if 0 < mask.sum() < 50]
+        chosen = np.logical_or.reduce([shadow.residence[code] for code in filters["residence"]])
+        # A place within a chosen one says nothing: these are the same filters.
+        small = [code for code, mask in shadow.residence.items() if 0 < mask.sum() < 50 and (mask & ~chosen).any()]
         tried += [filters | {"residence": filters["residence"] + [code]} for code in random.sample(small, min(10, len(small)))]
     tried += [one | {"height": {"to": most}} for one in tried[:25] if "height" not in one for most in (195, 200, 205, 210)]
     random.shuffle(tried)
