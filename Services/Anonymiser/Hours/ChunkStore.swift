@@ -75,36 +75,30 @@ struct ChunkStore: Sendable {
     }
 
     static func create(in db: Database) throws {
-        try db.execute(
-            sql: """
-                CREATE TABLE cohort_chunks (
-                    chunk INTEGER NOT NULL,
-                    kind INTEGER NOT NULL,
-                    -- Hours since 1970.
-                    start INTEGER NOT NULL,
-                    sealed BLOB NOT NULL,
-                    PRIMARY KEY (chunk, kind, start)
-                ) STRICT, WITHOUT ROWID;
-                """)
+        try db.execute(sql: table + ", WITHOUT ROWID")
     }
 
     /// A table without rowids is searched by whole rows, and 65 KB are read for each comparison.
     static func moveBesideKeys(in db: Database) throws {
+        try db.execute(sql: "ALTER TABLE cohort_chunks RENAME TO cohort_chunks_before")
+        try db.execute(sql: table)
         try db.execute(
             sql: """
-                ALTER TABLE cohort_chunks RENAME TO cohort_chunks_before;
-                CREATE TABLE cohort_chunks (
-                    chunk INTEGER NOT NULL,
-                    kind INTEGER NOT NULL,
-                    -- Hours since 1970.
-                    start INTEGER NOT NULL,
-                    sealed BLOB NOT NULL,
-                    PRIMARY KEY (chunk, kind, start)
-                ) STRICT;
                 INSERT INTO cohort_chunks SELECT chunk, kind, start, sealed FROM cohort_chunks_before;
                 DROP TABLE cohort_chunks_before;
                 """)
     }
+
+    /// `start`: hours since 1970.
+    private static let table = """
+        CREATE TABLE cohort_chunks (
+            chunk INTEGER NOT NULL,
+            kind INTEGER NOT NULL,
+            start INTEGER NOT NULL,
+            sealed BLOB NOT NULL,
+            PRIMARY KEY (chunk, kind, start)
+        ) STRICT
+        """
 
     /// Nil where nobody is in it.
     func read(_ db: Database, _ place: ChunkPlace) throws -> [UInt8]? {

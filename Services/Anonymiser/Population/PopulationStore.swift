@@ -90,10 +90,7 @@ struct PopulationStore: Sendable {
                 isErased: row.integer(4) != 0
             )
         }.map { row in
-            let record = try CohortRecord(bytes: Seal.open(row.sealed, key: key, context: context(row.number)))
-            return CohortRow(
-                row: row.number, record: record, erasedUntil: row.until, changedAt: Timestamp(milliseconds: row.changedAt),
-                isErased: row.isErased)
+            try opened(row.number, row.sealed, row.until, Timestamp(milliseconds: row.changedAt), isErased: row.isErased)
         }
     }
 
@@ -166,6 +163,12 @@ struct PopulationStore: Sendable {
         guard let number: Int = row.value(0), let sealed: Data = row.value(1), let until: Int = row.value(2),
             let changedAt: Timestamp = row.value(3), let isErased: Bool = row.value(4)
         else { throw CompactReader.Damaged() }
+        return try opened(number, sealed, until, changedAt, isErased: isErased)
+    }
+
+    private func opened(
+        _ number: Int, _ sealed: some Collection<UInt8>, _ until: Int, _ changedAt: Timestamp, isErased: Bool
+    ) throws -> CohortRow {
         let record = try CohortRecord(bytes: Seal.open(sealed, key: key, context: context(number)))
         return CohortRow(row: number, record: record, erasedUntil: until, changedAt: changedAt, isErased: isErased)
     }
