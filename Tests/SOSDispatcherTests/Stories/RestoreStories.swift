@@ -84,9 +84,7 @@ struct RestoreStories {
             let copy = try await Self.copy(stage)
             if role == .second { await first.stop() }
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
-            _ = try await eventually("it is told that all is well") {
-                try? await stage.question(AnswerPrompt(person: person, answer: .fine), of: role)
-            }
+            try await stage.sayFine(person, of: role)
             if role == .first {
                 try await eventually("the second knows it") {
                     try await second.parts.store.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM pair_heard") } == 1
@@ -122,9 +120,7 @@ struct RestoreStories {
                 try await DatabaseQueue(path: copy.path).write { try $0.execute(sql: "DELETE FROM stream_confirmations") }
             }
             try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
-            _ = try await eventually("it is told that all is well") {
-                try? await stage.question(AnswerPrompt(person: person, answer: .fine), of: .first)
-            }
+            try await stage.sayFine(person)
             // By its own fact, or by the person's state, where that comes first.
             try await eventually("the second knows it") {
                 let told = await second.parts.supervision.people[person]?.answersToTell

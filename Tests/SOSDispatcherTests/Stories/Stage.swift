@@ -186,6 +186,15 @@ final class Stage: Sendable {
         return alert
     }
 
+    /// For somebody whose failing heart has been said: "I am fine" before that is heard is taken as well, but is about nothing.
+    @discardableResult
+    func sayFine(_ person: PersonID, of role: PairRole = .first) async throws -> AnswerPrompt.Reply {
+        try await eventually("an emergency is called off") {
+            let reply = try? await self.question(AnswerPrompt(person: person, answer: .fine), of: role)
+            return reply?.emergency == nil ? nil : reply
+        }
+    }
+
     /// The newest, as soon as there is one.
     func emergency(of person: PersonID) async throws -> EmergencyID {
         try await eventually("an emergency") {
