@@ -90,6 +90,18 @@ extension FieldFault {
     static let notOffered = FieldFault(
         "not-offered", english: "is not offered together with the other choices",
         italian: "non è offerto insieme alle altre scelte")
+    static let closedDaysOnly = FieldFault(
+        "closed-days-only",
+        english:
+            """
+            chooses by whole days that are over: leave it out of a subscription, or ask for each day by a request of its own, once \
+            `closedThrough` of the catalogue has reached its end
+            """,
+        italian:
+            """
+            sceglie per giorni interi già finiti: lo ometta da un abbonamento, o chieda ogni giorno con una richiesta a sé, quando \
+            `closedThrough` del catalogo ne ha raggiunto la fine
+            """)
 
     static func notAMultiple(of step: Int, _ below: Int, _ above: Int) -> FieldFault {
         FieldFault(

@@ -46,6 +46,7 @@ extension GroupFormFault {
         case ("at-least", 1...): .atLeast(numbers[0])
         case ("at-most", 1...): .atMost(numbers[0])
         case ("not-offered", _): .notOffered
+        case ("closed-days-only", _): .closedDaysOnly
         default: .wrongFormat
         }
     }

@@ -204,7 +204,12 @@ extension TypedGroupForm: Documented {
             .optional("weight", interval.nullable(), "In kg, multiples of the catalogue's step."),
             .optional("height", interval.nullable(), "In cm, likewise."), .optional("sex", list(16)), .optional("occupation", list(16)),
             .optional("residence", list(mostItems), "Codes of places of any level."), .optional("birth", list(mostItems), "Likewise."),
-            .optional("area", area.nullable(), "Where the data were collected: the square of about 1 km that holds this place.")
+            .optional(
+                "area", area.nullable(),
+                """
+                Where the data were collected: the square of about 1 km that holds this place. Of days that are over alone: a subscription \
+                has none.
+                """)
         ).named("GroupFilters")
         return .object(
             .required("filters", filters, "At least one that chooses people; `area` chooses none."),

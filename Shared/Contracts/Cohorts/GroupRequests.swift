@@ -90,7 +90,7 @@ package struct GroupFormFault: Hashable, Codable, Sendable {
     /// JSON pointer into the form, its filters under `/filters`.
     package var pointer: String
     /// `nothing-chosen`, `named-twice`, `unknown`, `too-many`, `reversed`, `outside`, `not-a-multiple`, `not-after`, `outside-period`,
-    /// `nothing-closed`, `too-long`, `at-least`, `at-most`, `not-offered`.
+    /// `nothing-closed`, `too-long`, `at-least`, `at-most`, `not-offered`, `closed-days-only`.
     package var code: String
     /// What the code counts or bounds, in its order: the most, the two ends, the step and the two nearest bounds, days; may be empty.
     package var numbers: [Int]

@@ -232,15 +232,26 @@ struct GroupWindowTests {
     }
 
     @Test(
-        "What no window can be made of is named: a square, quarter hours, the whole period, and weeks in less than one",
-        arguments: [("area", "/filters/area"), ("quarter-hour", "/granularity"), ("window", "/granularity"), ("week", "/granularity")])
-    func faults(what: String, pointer: String) async throws {
+        "What no window can be made of is named: quarter hours, the whole period, and weeks in less than one",
+        arguments: ["quarter-hour", "window", "week"])
+    func faults(granularity: String) async throws {
         try await Self.with(PlayedPeople([(30, 1100)])) { stage async throws in
-            let form = Self.form { form in
-                if what == "area" { form.area = GridCell(x: 716, y: 5055) } else { form.granularity = what }
-            }
-            #expect(try await stage.ask(form, .random()).faults?.map(\.pointer) == [pointer])
+            let reply = try await stage.ask(Self.form { $0.granularity = granularity }, .random())
+            #expect(reply.faults?.map(\.pointer) == ["/granularity"])
             #expect(try await stage.rowCounts().values.allSatisfy { $0 == 0 })
+        }
+    }
+
+    @Test(
+        "A square in a subscription was refused without a word of what to do: it takes days that are over, and of them it is released",
+        arguments: ["hour", "day", "week"])
+    func area(granularity: String) async throws {
+        try await Self.with(PlayedPeople([(30, 1100)])) { stage async throws in
+            let square = GridCell(x: 716, y: 5055)
+            let refused = try await stage.ask(Self.form(days: 15) { ($0.area, $0.granularity) = (square, granularity) }, .random())
+            #expect(refused.faults == [GroupFormFault(pointer: "/filters/area", code: "closed-days-only", numbers: [])])
+            #expect(try await stage.rowCounts().values.allSatisfy { $0 == 0 })
+            #expect(try await stage.ask(ReleaseStage.form(30...30) { $0.area = square }, .random()).release != nil)
         }
     }
 }

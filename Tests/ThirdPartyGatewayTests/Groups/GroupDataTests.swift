@@ -104,7 +104,7 @@ struct GroupDataTests {
             "nothing-chosen": "nothing-chosen", "named-twice": "named-twice", "unknown": "not-in-catalogue", "too-many": "wrong-count",
             "reversed": "reversed", "outside": "out-of-range", "not-a-multiple": "not-a-multiple", "not-after": "not-after",
             "outside-period": "outside-period", "nothing-closed": "nothing-closed", "too-long": "period-too-long", "at-least": "at-least",
-            "at-most": "at-most", "not-offered": "not-offered",
+            "at-most": "at-most", "not-offered": "not-offered", "closed-days-only": "closed-days-only",
         ]
         for (code, told) in codes {
             #expect(GroupFormFault(pointer: "/to", code: code, numbers: [5, 60, 65]).fieldError.code == told)

@@ -127,6 +127,23 @@ struct GroupSubscriptionTests {
         }
     }
 
+    @Test("A square in a subscription was refused without a word of what to do: the refusal says which requests take it, in both languages")
+    func area() async throws {
+        try await GroupHarness.run { harness in
+            harness.world.blame(.init(pointer: "/filters/area", code: "closed-days-only", numbers: []))
+            let form = GroupHarness.form(
+                filters: #"{"sex":["female"],"area":{"latitude":45.46,"longitude":9.19}}"#, to: "2026-12-01T00:00:00Z")
+            let answer = try await harness.call("POST", "/group-requests", form)
+            #expect(answer.status == 422 && answer.problem == "invalid-body" && answer.pointers == ["/filters/area"], "\(answer.text)")
+            let error = (answer.json["errors"] as? [[String: Any]])?.first
+            #expect(error?["code"] as? String == "closed-days-only")
+            #expect((error?["detail"] as? String)?.contains("ask for each day by a request of its own") == true, "\(answer.text)")
+            let italian = try await harness.call("POST", "/group-requests", form, headers: ["Accept-Language": "it"])
+            #expect(italian.text.contains("chieda ogni giorno"), "\(italian.text)")
+            #expect(harness.world.asked.allSatisfy { $0.form.subscribe == true && $0.form.area != nil })
+        }
+    }
+
     @Test("The period of a form is judged as of when it was sent, so that a repeated question is the same")
     func asOf() async throws {
         try await GroupHarness.run { harness in

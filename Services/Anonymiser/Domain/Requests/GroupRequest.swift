@@ -86,6 +86,8 @@ struct GroupRequestFault: Hashable, Sendable {
         case atMost(Int)
         /// This granularity, type or attribute is not offered together with another choice.
         case notOffered
+        /// What chooses people by whole days that are over is in no subscription.
+        case closedDaysOnly
     }
 
     let field: String

@@ -30,8 +30,11 @@ extension GroupRequestForm {
         let catalogue = RequestCatalogue(places: places, areas: [])
         let request = try TypedGroupRequest(self).read(catalogue, policy, closedUntil: closedUntil ?? 0)
         if request.isSubscription {
-            // Who will be in a square is not known when the group is compared with earlier ones, and no hour comes in quarters.
-            guard request.filters.area == nil else { throw GroupRequestFaults(faults: [GroupRequestFault("/filters/area", .notOffered)]) }
+            // Who is in a square is known once a day is over: no window may be another group than its day's, nor one that the guard has not
+            // compared. And no hour comes in quarters.
+            guard request.filters.area == nil else {
+                throw GroupRequestFaults(faults: [GroupRequestFault("/filters/area", .closedDaysOnly)])
+            }
             guard request.granularity >= .hour else { throw GroupRequestFaults(faults: [GroupRequestFault("/granularity", .notOffered)]) }
         }
         guard request.product != .statistics || request.window.days.count <= Self.longestStatistics else {
@@ -59,6 +62,7 @@ extension GroupFormFault {
             case .atLeast(let least): ("at-least", [least])
             case .atMost(let most): ("at-most", [most])
             case .notOffered: ("not-offered", [])
+            case .closedDaysOnly: ("closed-days-only", [])
             }
         self.init(pointer: fault.field, code: said.code, numbers: said.numbers)
     }
