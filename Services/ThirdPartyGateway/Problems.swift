@@ -163,4 +163,14 @@ extension Problem {
             """
         return problem
     }()
+    /// Likewise, of subscriptions to groups.
+    static let noGroupSubscription: Problem = {
+        var problem = Problem.notFound
+        problem.detail =
+            """
+            Your organisation has no subscription to a group of this id. An accepted group request is one where its period ended after it \
+            was sent; look at the request.
+            """
+        return problem
+    }()
 }

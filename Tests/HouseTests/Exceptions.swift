@@ -68,6 +68,7 @@ enum Exceptions {
         "Shared/HTTPKit/EventStream.swift": "stands below ServiceKit",
         "Services/ThirdPartyGateway/Requests/RequestFeed.swift": feed,
         "Services/ThirdPartyGateway/Subscriptions/SubscriptionEvents.swift": feed,
+        "Services/ThirdPartyGateway/Groups/GroupWindowEvents.swift": feed,
         "Services/ThirdPartyGateway/Subscriptions/SubscriptionService.swift": "one request that waits for a page up to its own end",
         "Services/SOSDispatcher/Prompt/PromptFeed.swift": feed,
         "Services/Notifier/Inbox/InboxFeed.swift": feed,

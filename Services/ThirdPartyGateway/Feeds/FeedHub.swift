@@ -1,4 +1,4 @@
-// Who waits for what: the reader for new data, event streams for items, delivery workers for messages.
+// Who waits for what: the reader for new data, event streams for items and windows, delivery workers for messages.
 
 import Contracts
 import ServiceKit
@@ -6,36 +6,53 @@ import Synchronization
 
 /// In memory only: whoever is woken reads the store. Notified after commits, so that what is read for is there.
 final class FeedHub: Sendable {
-    /// Those who listen to one subscription at once.
+    /// Those who listen to one subscription, of a person's data or a group's, at once.
     static let mostOfSubscription = 5
     /// Those who listen to all subscriptions of one organisation, so that none takes up all of the door's connections.
     static let mostOfOrganisation = 400
 
     /// Notified when there is something to read from ingest.
     let reading = WakeUpSignal()
-    private let feeds = Watchers<Int64>(limit: FeedHub.mostOfSubscription)
-    /// Counts the listeners of all feeds of an organisation; each is woken by its feed.
+    private let subscriptions = Watchers<Subscription>(limit: FeedHub.mostOfSubscription)
+    /// Counts the listeners of all subscriptions of an organisation; each is woken by its own.
     private let permits = Watchers<OrganisationID>(limit: FeedHub.mostOfOrganisation)
     private let deliveries = Watchers<OrganisationID>()
     private let ends = Mutex<(@Sendable (Int64, OrganisationID) -> Void)?>(nil)
 
+    /// What is listened to.
+    fileprivate enum Subscription: Hashable, Sendable {
+        case feed(Int64)
+        case group(GroupRequestID)
+    }
+
     /// Whoever listens to one subscription, until it is let go.
     struct Listener: Sendable {
-        private let watcher: Watchers<Int64>.Watcher
+        private let watcher: Watchers<Subscription>.Watcher
         private let permit: Watchers<OrganisationID>.Watcher
 
-        fileprivate init(_ watcher: Watchers<Int64>.Watcher, _ permit: Watchers<OrganisationID>.Watcher) {
+        fileprivate init(_ watcher: Watchers<Subscription>.Watcher, _ permit: Watchers<OrganisationID>.Watcher) {
             (self.watcher, self.permit) = (watcher, permit)
         }
 
-        func wait(atMost limit: Duration) async {
+        /// - Returns: whether there is news.
+        @discardableResult
+        func wait(atMost limit: Duration) async -> Bool {
             await watcher.wait(atMost: limit)
         }
     }
 
     /// Nil where as many listen to the subscription, or for the organisation, as may.
     func watch(feed: Int64, of organisation: OrganisationID) -> Listener? {
-        guard let permit = permits.watch(organisation), let watcher = feeds.watch(feed) else { return nil }
+        watch(.feed(feed), of: organisation)
+    }
+
+    /// As the other.
+    func watch(group: GroupRequestID, of organisation: OrganisationID) -> Listener? {
+        watch(.group(group), of: organisation)
+    }
+
+    private func watch(_ subscription: Subscription, of organisation: OrganisationID) -> Listener? {
+        guard let permit = permits.watch(organisation), let watcher = subscriptions.watch(subscription) else { return nil }
         return Listener(watcher, permit)
     }
 
@@ -46,7 +63,7 @@ final class FeedHub: Sendable {
 
     /// How many event streams are open of one subscription.
     func watchers(of feed: Int64) -> Int {
-        feeds.count(of: feed)
+        subscriptions.count(of: .feed(feed))
     }
 
     // MARK: What happened
@@ -57,8 +74,13 @@ final class FeedHub: Sendable {
 
     /// There are new items.
     func grew(_ feed: Int64, of organisation: OrganisationID) {
-        feeds.notify(feed)
+        subscriptions.notify(.feed(feed))
         deliveries.notify(organisation)
+    }
+
+    /// A window of the subscription to a group is told.
+    func told(_ group: GroupRequestID) {
+        subscriptions.notify(.group(group))
     }
 
     /// Nothing more of it, or less of it, may leave: what is on its way is called back.

@@ -30,6 +30,8 @@ struct GroupSubscriptionItem: Codable, Sendable {
         case running
         /// By its organisation, or since its period is over; the last windows may come some minutes later.
         case ended
+
+        init(isEnded: Bool) { self = isEnded ? .ended : .running }
     }
 
     var state: State
@@ -41,7 +43,7 @@ struct GroupSubscriptionItem: Codable, Sendable {
     var attributes: [String]
 
     init(_ opened: GroupSubscription, _ shown: ShownGroupRequest) {
-        state = shown.isOver || shown.stored.endedAt != nil ? .ended : .running
+        state = State(isEnded: shown.isEnded)
         (product, types, granularity, attributes) = (opened.product, opened.types, opened.granularity, opened.attributes)
         (from, to) = (opened.from.rfc3339, opened.to.rfc3339)
     }
@@ -59,6 +61,13 @@ struct GroupWindowItem: Codable, Sendable {
         (self.window, status, toldAt) = (window.sequence, window.status, window.toldAt.rfc3339)
         (from, to) = (window.from.rfc3339, window.to.rfc3339)
     }
+}
+
+/// What a listener is told where there is no new window.
+struct GroupHeartbeat: Codable, Sendable {
+    /// The number of the last window.
+    var head: Int
+    var state: GroupSubscriptionItem.State
 }
 
 /// One group request as its organisation sees it.

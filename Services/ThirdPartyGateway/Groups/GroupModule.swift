@@ -22,7 +22,7 @@ struct GroupModule: Sendable {
         service = GroupService(
             store: stores.opened.store, vault: GroupVault(key: try runtime.key("requests").derived(for: "groups")),
             payments: stores.payments, organisations: stores.organisations, questions: questions,
-            firstAnswers: FirstAnswers(secret: try runtime.key("answers")), logger: runtime.logger, clock: stores.clock)
+            firstAnswers: FirstAnswers(secret: try runtime.key("answers")), hub: stores.hub, logger: runtime.logger, clock: stores.clock)
         let windows = GroupWindowRepository(
             organisations: stores.organisations, queue: stores.subscriptions.queue, clock: stores.clock)
         self.windows = windows

@@ -13,7 +13,7 @@ struct GroupRoutes: Sendable {
     /// Ends early, with an error, where its task is cancelled.
     let pause: @Sendable (Duration) async throws -> Void
 
-    var all: [Route] { [open, list, find, end, windows, entries, catalogue, places] }
+    var all: [Route] { [open, list, find, end, windows, windowEvents, entries, catalogue, places] }
 
     private static let groupID = Parameter.path("group", .identifier(GroupDataRequest.self), "The group request's id.")
     /// Until it is worth asking again for an answer that was not there.
@@ -150,7 +150,8 @@ struct GroupRoutes: Sendable {
             description: """
                 Needs `requests:read`. \
                 Each is told once; one that had too few people is joined with the next ones for up to seven days and withheld then. Go on \
-                after the last number that you have. Endpoints are told of each (`group-window.released`, `group-window.withheld`).
+                after the last number that you have. `…/events` tells each as it comes, and so do endpoints (`group-window.released`, \
+                `group-window.withheld`).
                 """, parameters: [Self.groupID, .limit, .after],
             answers: [
                 .json(200, "One page", Page<GroupWindowItem>.self, example: Examples.page(Examples.groupWindow)), .noAdmission,
@@ -163,6 +164,56 @@ struct GroupRoutes: Sendable {
                 limit: try exchange.pageLimit)
             guard let found else { throw Problem.absent }
             return try .json(Page(items: found.items.map { GroupWindowItem($0) }, next: found.next.map { String($0) }))
+        }
+    }
+
+    private var windowEvents: Route {
+        .events(
+            "/thirdparty/v1/group-requests/{group}/windows/events", access: .organisation, scopes: [Right.requestsRead.rawValue],
+            summary: "The windows of a subscription to a group, as they are told",
+            description: """
+                Needs `requests:read`. \
+                Server-sent events: `window` with a released or withheld window as the list has it, and its number as the id; `heartbeat` \
+                with `head`, the last number, and `state` (`running`, `ended`) where nothing is new and every 15 s without windows. \
+                Entries are fetched by the number. It breaks off within seconds once a client's token, a member's session or the right is \
+                lost. A break is mended by `Last-Event-ID` (or `after`), as browsers do by themselves; without either it begins with the \
+                first window. Once it has ended the last windows may come some minutes later: the stream stays open until you close it.
+                """,
+            parameters: [
+                Self.groupID, .header("Last-Event-ID", .string(pattern: "^[0-9]{1,18}$"), "The last number that you have."),
+                .query("after", .string(pattern: "^[0-9]{1,18}$"), "The same, where no header can be sent."),
+            ], events: "Windows, as `GroupWindow`.",
+            refusals: [.noAdmission, .problem(404, "not-found"), .problem(503, Problem.groupAnswerAwaited.name)], yields: .liveView
+        ) { exchange in
+            let standing = try await admit(exchange, .requestsRead)
+            let id: GroupRequestID = try exchange.identifier("group")
+            var after = 0
+            if let last = exchange.lastEventID {
+                guard let number = Int(last), number >= 0 else { throw Problem.invalidParameter("header:Last-Event-ID", .notAnEventID) }
+                after = number
+            }
+            guard let shown = try await service.find(id, of: standing.id) else { throw Problem.absent }
+            // It may be opened yet.
+            guard shown.stored.status != .sending else { throw Self.notThereYet }
+            guard shown.outcome?.subscription != nil else { throw Problem.noGroupSubscription }
+            guard let events = GroupWindowEvents(of: id, standing.id, after: after, service: service) else {
+                throw SubscriptionRoutes.manyStreams
+            }
+            return EventSource(whileAdmitted: { await exchange.isStillAdmitted(by: admit, .requestsRead) }) {
+                guard let event = try await events.next() else { return nil }
+                return try Self.event(event)
+            }
+        }
+    }
+
+    private static func event(_ event: GroupWindowEvents.Event) throws -> ServerEvent {
+        switch event {
+        case .window(let window):
+            let item = try TaggedAnswer.bytes(GroupWindowItem(window))
+            return ServerEvent(id: String(window.sequence), event: "window", data: String(decoding: item, as: UTF8.self))
+        case .heartbeat(let head, let isEnded):
+            let item = try TaggedAnswer.bytes(GroupHeartbeat(head: head, state: .init(isEnded: isEnded)))
+            return ServerEvent(event: "heartbeat", data: String(decoding: item, as: UTF8.self))
         }
     }
 

@@ -15,6 +15,9 @@ struct ShownGroupRequest: Sendable {
     let bill: Bill?
     /// Whether the period of a subscription is over.
     let isOver: Bool
+
+    /// Of a subscription: by its organisation, or since its period is over. The last windows may come some minutes later.
+    var isEnded: Bool { isOver || stored.endedAt != nil }
 }
 
 struct GroupService: Sendable {
@@ -33,6 +36,7 @@ struct GroupService: Sendable {
     let organisations: OrganisationRepository
     let questions: GroupQuestions
     let firstAnswers: FirstAnswers<GroupRequestID>
+    let hub: FeedHub
     let logger: Logger
     let clock: @Sendable () -> Timestamp
     private let wakeUp = WakeUpSignal()
@@ -41,10 +45,10 @@ struct GroupService: Sendable {
 
     init(
         store: Store, vault: GroupVault, payments: PaymentRepository, organisations: OrganisationRepository, questions: GroupQuestions,
-        firstAnswers: FirstAnswers<GroupRequestID>, logger: Logger, clock: @escaping @Sendable () -> Timestamp
+        firstAnswers: FirstAnswers<GroupRequestID>, hub: FeedHub, logger: Logger, clock: @escaping @Sendable () -> Timestamp
     ) {
         (self.store, self.vault, self.payments, self.questions) = (store, vault, payments, questions)
-        (self.organisations, self.firstAnswers, self.logger, self.clock) = (organisations, firstAnswers, logger, clock)
+        (self.organisations, self.firstAnswers, self.hub, self.logger, self.clock) = (organisations, firstAnswers, hub, logger, clock)
     }
 
     // MARK: Asking
@@ -204,6 +208,14 @@ struct GroupService: Sendable {
             let items = Array(rows.prefix(limit))
             return (items, rows.count > limit ? items.last?.sequence : nil)
         }
+    }
+
+    /// How far a subscription is: the number of its last window, 0 before the first.
+    /// - Returns: nil for what is none, or another organisation's.
+    func progress(of id: GroupRequestID, _ organisation: OrganisationID) async throws -> (head: Int, isEnded: Bool)? {
+        guard let shown = try await find(id, of: organisation), shown.outcome?.subscription != nil else { return nil }
+        let head = try await store.read { [windowTable] db in try windowTable.head(db, of: id) }
+        return (head, shown.isEnded)
     }
 
     /// What the organisation may ask for. - Throws: `Failure`.

@@ -1,8 +1,9 @@
-// What becomes of a window that the anonymiser has closed: it is listed, webhooks are told, and of a withheld one a mail goes out (ANO-13).
+// What becomes of a window that the anonymiser has closed: it is listed, listeners are told, and of a withheld one a mail goes (ANO-13).
 
 import Contracts
 import GRDB
 import ServiceKit
+import Storage
 
 struct GroupWindowRepository: Sendable {
     let organisations: OrganisationRepository
@@ -20,6 +21,7 @@ struct GroupWindowRepository: Sendable {
     func receive(_ db: Database, _ window: GroupWindowClosed) throws {
         let now = clock()
         guard let request = try requests.find(db, window.request), try windows.add(db, window, at: now) else { return }
+        db.afterCommit { [hub = queue.hub] in hub.told(window.request) }
         try queue.enqueue(db, window: GroupWindowNotice(window), to: request.organisation, at: now)
         guard window.status == .withheld else { return }
         try organisations.mail(

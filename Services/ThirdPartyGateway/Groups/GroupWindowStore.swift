@@ -72,6 +72,12 @@ struct GroupWindowStore: Sendable {
         try windows(db, of: request, after: sequence - 1, limit: 1).first { $0.sequence == sequence }
     }
 
+    /// The number of the last one that was told; 0 where none was.
+    func head(_ db: Database, of request: GroupRequestID) throws -> Int {
+        try Int.fetchOne(
+            db.cachedStatement(sql: "SELECT max(sequence) FROM group_windows WHERE request = ?"), arguments: [request]) ?? 0
+    }
+
     // MARK: Ending
 
     /// The anonymiser is to be told. Once is as good as often.

@@ -19,7 +19,7 @@ struct SubscriptionRoutes: Sendable {
     /// Of those that go on after a number.
     private static let placeRefusals = refusals + [.problem(400, Problem.cursorAhead.name)]
     private static let tooMany = Answer.problem(429, Problem.tooManyStreams.name)
-    private static let manyStreams = Problem.tooManyStreams.saying(
+    static let manyStreams = Problem.tooManyStreams.saying(
         """
         \(FeedHub.mostOfSubscription) event streams of this subscription, or \(FeedHub.mostOfOrganisation) of the organisation, are \
         open already; close one.

@@ -28,12 +28,14 @@ extension Hospital {
     /// Asks once, and again under the same key for an answer that is not there yet.
     /// - Parameters:
     ///   - filters: JSON.
+    ///   - end: of the period; the day's own unless told.
     ///   - further: fields of the form, each with a comma before it.
     func askForGroup(
-        _ filters: String, types: [String] = ["heart-rate"], on day: GroupDay, by granularity: String = "day", _ further: String = ""
+        _ filters: String, types: [String] = ["heart-rate"], on day: GroupDay, until end: Timestamp? = nil,
+        by granularity: String = "day", _ further: String = ""
     ) async throws -> HarnessAnswer {
         let types = types.map { "\"\($0)\"" }.joined(separator: ",")
-        let period = #""from":"\#(day.begin.rfc3339)","to":"\#(day.end.rfc3339)","granularity":"\#(granularity)""#
+        let period = #""from":"\#(day.begin.rfc3339)","to":"\#((end ?? day.end).rfc3339)","granularity":"\#(granularity)""#
         let form = #"{"filters":\#(filters),"types":[\#(types)],\#(period)\#(further)}"#
         let key = "group-\(UInt64.random(in: 0 ... .max))"
         return try await eventually("the group request is answered", within: .seconds(90)) {
@@ -66,6 +68,13 @@ extension Hospital {
         try await HarnessClient(port: port).ask(
             "GET", "/thirdparty/v1/group-requests/\(request.json["id"] as? String ?? "")/entries" + query, token: token,
             headers: ["Accept": type])
+    }
+
+    /// To be stopped.
+    func listenToWindows(of request: HarnessAnswer) throws -> EventListener {
+        EventListener(
+            try HarnessClient(port: port).request(
+                "GET", "/thirdparty/v1/group-requests/\(request.json["id"] as? String ?? "")/windows/events", token: token))
     }
 
     /// As NDJSON.

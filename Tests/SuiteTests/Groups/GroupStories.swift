@@ -2,6 +2,7 @@
 
 import Contracts
 import Foundation
+import ServiceKit
 import TestKit
 import Testing
 
@@ -112,7 +113,7 @@ struct GroupStories {
     }
 
     @Test(
-        "SC-06, ANO-04, ANO-05, ANO-17: a gym asks for at least 2000 people in the square of a park, and sees by hour of day when it is most visited"
+        "SC-06, ANO-04, ANO-05, ANO-17: a gym asks for at least 2000 people in the square of a park, and sees by hour of day when it is most visited; for days to come it is told to leave the square out, and listens to windows without one"
     )
     func gym() async throws {
         try await Hospital.withRegistered { gym in
@@ -147,6 +148,16 @@ struct GroupStories {
             #expect(Set(evening.compactMap(\.hour)) == [18, 19])
             #expect(evening.filter { $0.place == label }.map(\.individuals) == [550, 550])
             #expect(evening.count == entries.filter { (18..<20).contains($0.hour ?? 0) }.count)
+
+            let end = Timestamp.now + .seconds(3 * 86_400)
+            let square = try await gym.askForGroup(filters, types: ["position"], on: Self.day, until: end, by: "hour")
+            #expect(square.status == 422 && square.pointers == ["/filters/area"], "\(square.text)")
+            #expect(square.text.contains("closed-days-only") && square.text.contains("by a request of its own"))
+            let opened = try await gym.askForGroup(#"{"age":{"from":70,"to":90}}"#, on: Self.day, until: end, by: "hour")
+            #expect(opened.status == 201 && opened.json["subscription"] != nil, "\(opened.text)")
+            let listener = try gym.listenToWindows(of: opened)
+            defer { listener.stop() }
+            try await eventually("the stream of its windows lives") { listener.events.first?.name == "heartbeat" }
         }
     }
 

@@ -15,6 +15,9 @@ struct FeedHubTests {
         var seats = try (0..<FeedHub.mostOfSubscription).map { _ in try #require(hub.watch(feed: 1, of: organisation)) }
         #expect(hub.watch(feed: 1, of: organisation) == nil)
         var feed: Int64 = 1
+        let group = GroupRequestID.random()
+        for _ in 0..<FeedHub.mostOfSubscription { seats.append(try #require(hub.watch(group: group, of: organisation))) }
+        #expect(hub.watch(group: group, of: organisation) == nil, "those to groups are counted alike")
         while seats.count < FeedHub.mostOfOrganisation {
             feed += 1
             seats.append(try #require(hub.watch(feed: feed, of: organisation)))
