@@ -98,12 +98,8 @@ actor Population {
     // MARK: Rows
 
     private func personRow(_ row: CohortRow) -> PersonRow? {
-        guard let profile = row.record.profile, !row.isErased else { return nil }
-        let age = profile.age(on: CivilDate(daysSince1970: Int64(day)))
-        return PersonRow(
-            age: age, weight: profile.weight, height: profile.height, sex: profile.sex, occupation: profile.occupation,
-            residence: leaf(profile.residence), birthPlace: leaf(profile.birthPlace), shares: Set(profile.since.keys),
-            isEligible: age >= policy.youngestAge)
+        guard !row.isErased else { return nil }
+        return row.record.profile.map { PersonRow($0, on: CivilDate(daysSince1970: Int64(day)), policy, leaf: leaf) }
     }
 
     private func put(_ row: CohortRow) {

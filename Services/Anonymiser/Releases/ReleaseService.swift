@@ -219,11 +219,8 @@ actor ReleaseService {
         let comparison = CohortComparison(
             candidate: one.request.filters, members: members, window: one.request.window, today: one.day, policy: policy,
             guarding: guarding, places: places, source: source)
-        let compared = try comparison.compared(rows)
-        guard !compared.isEmpty else { return nil }
-        let changed = comparison.changed(compared)
-        var atoms = policy.guardsAtoms || one.asked.guardsAtoms == true ? AtomGuard(policy, size: members.size) : nil
-        for (row, filters) in compared {
+        var history = try HistoryComparison(comparison, rows, guardsAtoms: policy.guardsAtoms || one.asked.guardsAtoms == true)
+        for (row, filters) in history.compared {
             let people: Bitmap
             if let held = memory.members(of: row) {
                 people = held
@@ -231,12 +228,9 @@ actor ReleaseService {
                 people = try await repository.members(of: row)
                 memory.hold(people, of: row)
             }
-            if let refusal = comparison.refusal(row, filters, people, changed: changed) { return refusal }
-            guard row.isAdmitted else { continue }
-            if atoms?.refusesAll == true { return .tooSimilar }
-            atoms?.admit(filters, members: people.resized(to: members.size))
+            if let refusal = history.refusal(row, filters, people) { return refusal }
         }
-        return atoms?.refusal(one.request.filters, members: members, ignored: changed)
+        return history.refusalTogether()
     }
 
     // MARK: Subscribing

@@ -60,6 +60,17 @@ struct SharedProfile: Hashable, Sendable {
     }
 }
 
+extension PersonRow {
+    /// As columns hold somebody on a day. - Parameter leaf: the catalogue's number of a place, by the code that profiles hold.
+    init(_ profile: SharedProfile, on day: CivilDate, _ policy: AnonymityPolicy, leaf: (String) -> Int) {
+        let age = profile.age(on: day)
+        self.init(
+            age: age, weight: profile.weight, height: profile.height, sex: profile.sex, occupation: profile.occupation,
+            residence: leaf(profile.residence), birthPlace: leaf(profile.birthPlace), shares: Set(profile.since.keys),
+            isEligible: age >= policy.youngestAge)
+    }
+}
+
 // MARK: As it is kept
 
 extension SharedProfile {

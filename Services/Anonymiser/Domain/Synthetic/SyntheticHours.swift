@@ -44,10 +44,15 @@ extension SyntheticPerson {
         }
     }
 
+    /// Whether the devices are worn at all on a day since 1970; single hours of it may be missing.
+    func isWorn(onDay day: Int) -> Bool {
+        var ofDay = SyntheticRandom(seed, 1, UInt64(day))
+        return !ofDay.isTrue(permille: Self.daysMissed)
+    }
+
     /// Whether anything is measured; the devices lie in a drawer for single hours, and for whole days.
     private func isWorn(_ hour: Int) -> Bool {
-        var ofDay = SyntheticRandom(seed, 1, UInt64(hour / 24))
-        guard !ofDay.isTrue(permille: Self.daysMissed) else { return false }
+        guard isWorn(onDay: hour / 24) else { return false }
         var ofHour = SyntheticRandom(seed, 2, UInt64(hour))
         return !ofHour.isTrue(permille: Self.hoursMissed)
     }

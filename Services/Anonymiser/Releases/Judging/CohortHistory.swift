@@ -81,6 +81,37 @@ struct CohortComparison {
     }
 }
 
+/// One candidate against all of its organisation's history, group by group in the order in which they came.
+struct HistoryComparison {
+    /// The earlier groups whose people have to be looked at, with their filters.
+    let compared: [(row: KeptCohort, filters: GroupFilters)]
+    private let comparison: CohortComparison
+    private let changed: Bitmap
+    private var atoms: AtomGuard?
+
+    /// - Parameter guardsAtoms: whether combinations of groups are judged, too, not pairs alone.
+    init(_ comparison: CohortComparison, _ rows: [KeptCohort], guardsAtoms: Bool) throws {
+        compared = try comparison.compared(rows)
+        changed = comparison.changed(compared)
+        self.comparison = comparison
+        if guardsAtoms, !compared.isEmpty { atoms = AtomGuard(comparison.policy, size: comparison.members.size) }
+    }
+
+    /// To be called with each of `compared`, until one refuses. - Parameter people: who was in it.
+    mutating func refusal(_ earlier: KeptCohort, _ filters: GroupFilters, _ people: Bitmap) -> RefusalReason? {
+        if let refusal = comparison.refusal(earlier, filters, people, changed: changed) { return refusal }
+        guard earlier.isAdmitted else { return nil }
+        if atoms?.refusesAll == true { return .tooSimilar }
+        atoms?.admit(filters, members: people.resized(to: comparison.members.size))
+        return nil
+    }
+
+    /// Of all of them together, once each was looked at.
+    func refusalTogether() -> RefusalReason? {
+        atoms?.refusal(comparison.candidate, members: comparison.members, ignored: changed)
+    }
+}
+
 extension CohortQuota {
     /// As it stands by what is kept.
     init(_ policy: AnonymityPolicy, _ rows: [KeptCohort]) {
