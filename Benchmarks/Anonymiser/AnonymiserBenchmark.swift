@@ -12,6 +12,9 @@ struct AnonymiserBenchmark {
             rows += try await CountsBenchmark(stage: stage, people: people).rows()
             rows += try await ReleasesBenchmark(stage: stage, people: people).rows()
         }
+        for people in [SharesBenchmark.few] + stage.people where people <= Self.million {
+            rows += try await SharesBenchmark(people: people).rows()
+        }
         return rows
     }
 
