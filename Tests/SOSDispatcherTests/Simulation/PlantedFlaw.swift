@@ -36,6 +36,10 @@ enum PlantedFlaw: String, CaseIterable, Sendable {
     case repeatsAcknowledged = "repeats-acknowledged"
     /// The two dispatchers hear nothing of each other.
     case tellsTheOtherNothing = "tells-the-other-nothing"
+    /// Of one person's facts alone ingest gives the last.
+    case leavesOutEarlierFacts = "leaves-out-earlier-facts"
+    /// Ingest gives nobody's facts alone, so that whoever is in danger waits for everybody's.
+    case refusesOnePerson = "refuses-one-person"
 
     /// What a process that was killed finds changed in its files when it is back.
     func spoil(_ dispatcher: SimulatedDispatcher, in suite: SimulatedSuite) {

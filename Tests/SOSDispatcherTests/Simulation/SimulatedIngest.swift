@@ -167,13 +167,17 @@ extension SimulatedSuite {
     }
 
     /// What a dispatcher asks ingest.
-    func answerAtIngest(_ question: Question, _ reply: @escaping PlayedNetwork.Reply) {
+    func answerAtIngest(_ question: Question, from client: Peer, _ reply: @escaping PlayedNetwork.Reply) {
         guard ingest.isRunning else { return }
         func say(_ body: some Encodable) { reply((try? busJSON(body)).map { .success($0) } ?? .failure(Failure(.internal, ""))) }
         switch question.method {
         case ReplayStream.method:
             guard let request = try? JSONDecoder().decode(ReplayStream.self, from: Data(question.body)) else { return }
-            say(page(request))
+            switch treatment(of: request, from: client) {
+            case .atOnce: say(page(request))
+            case .refused: reply(.failure(Failure(.unavailable, "not now")))
+            case .after(let delay, let most): time.after(delay) { [self] in say(page(request, most: most)) }
+            }
         case SnapshotStream.method: say(SnapshotStream.Reply(epoch: ingest.epoch, sequence: 0, facts: [], next: nil))
         case ReadLatest.method: say(ReadLatest.Reply(samples: []))
         case ConfirmPositions.method: say(Nothing())
@@ -181,13 +185,16 @@ extension SimulatedSuite {
         }
     }
 
-    private func page(_ request: ReplayStream) -> ReplayStream.Reply {
+    private func page(_ request: ReplayStream, most: Int = SimulatedIngest.page) -> ReplayStream.Reply {
         let log = ingest.logs[request.stream] ?? []
         let oldest = ingest.oldest[request.stream] ?? 1
         var page = ReplayStream.Reply(epoch: ingest.epoch, head: Int64(log.count), oldest: Int64(oldest), facts: [])
         let from = max(Int(request.from), oldest)
-        let through = min(Int(request.through), log.count, from + SimulatedIngest.page - 1)
-        for sequence in stride(from: from, through: through, by: 1) {
+        var sequences = stride(from: from, through: min(Int(request.through), log.count), by: 1).filter { sequence in
+            request.subject.map { $0 == person(of: log[sequence - 1]) } ?? true
+        }
+        if flaw == .leavesOutEarlierFacts, request.subject != nil { sequences = Array(sequences.suffix(1)) }
+        for sequence in sequences.prefix(most) {
             let fact = fact(request.stream, sequence, log[sequence - 1])
             page.facts.append(.init(header: fact.header, payload: String(decoding: fact.payload, as: UTF8.self)))
         }

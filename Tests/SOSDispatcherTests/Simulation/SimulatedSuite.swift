@@ -47,7 +47,7 @@ final class SimulatedSuite {
         time.steadyFollowsWall = flaw == .wallClockTimers
         if flaw == .waitsForTheDisk { time.endlessSleep = SupervisionService.storeTimeout.wholeMilliseconds }
         network.fate = { [unowned self] in fate(from: $0, to: $1) }
-        network.played[.ingest] = { [unowned self] question, _, reply in answerAtIngest(question, reply) }
+        network.played[.ingest] = { [unowned self] question, client, reply in answerAtIngest(question, from: client, reply) }
         network.played[.consent] = { question, _, reply in
             // Nobody here has an account; whatever else it is asked, consent is silent.
             guard question.method == ReadEmergencyCards.method else { return }
@@ -96,6 +96,7 @@ final class SimulatedSuite {
             time.after(at) { [self] in crash(dispatcher(role).process, for: 700, restores: true) }
         }
         for at in plan.forgets { time.after(at) { [self] in forgetAtIngest() } }
+        if let backlog = plan.backlog { time.after(backlog.outage.from + 10) { [self] in storeBacklog() } }
         for span in plan.ingestCrashes { time.after(span.from) { [self] in crashIngest(for: span.until - span.from) } }
         for step in plan.clockSteps {
             time.after(step.at) { [self] in

@@ -101,7 +101,8 @@ struct SimulationChecker {
             return suite.violation(called.isEmpty ? "MISSED: \(what)" : "\(what): called under another name than its first entry's")
         }
         if called.isEmpty { suite.violation("\(what): tried, and no integrator ever got it") }
-        let took = tried - t0 - excused(from: t0, to: tried)
+        let took = tried - t0 - excused(from: t0, to: tried) - unasked(index, facts, from: t0, to: tried)
+        if index == 0, suite.plan.backlog?.slow.contains(tried) == true { suite.ledger.calledAhead += 1 }
         suite.ledger.slowestCall = max(suite.ledger.slowestCall, took)
         // What nobody can tell any more: received, then the clock was set back, then a crash before that could be stored. Judged again,
         // it counts as received when the next upload was.

@@ -50,6 +50,8 @@ struct SimulationLedger {
     /// Stores that were restored from a copy.
     var restores = 0
     var slowestCall: Int64 = 0
+    /// Of the emergencies, those that were called for before everybody's backlog had been heard.
+    var calledAhead = 0
 
     /// Which try of this process it is.
     mutating func tried(_ id: DispatchID, _ process: Int, to integrator: String, at time: Int64) -> Int {

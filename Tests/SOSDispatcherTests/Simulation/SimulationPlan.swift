@@ -133,6 +133,8 @@ struct SimulationPlan: Sendable {
     /// When a dispatcher is killed and its store put back from the copy with which everything began.
     var restores: [PairRole: Int64] = [:]
     var clockSteps: [(at: Int64, by: Int64)] = []
+    /// An outage of both dispatchers after which they are behind for long.
+    var backlog: SimulatedBacklog?
     /// Whether the seed chooses which of several jobs runs first.
     var shuffles = false
 
@@ -158,6 +160,9 @@ struct SimulationPlan: Sendable {
         if dice.happens(15) { forget(what: dice.one(of: PairRole.allCases), &dice) }
         if dice.happens(15) { restores[dice.one(of: PairRole.allCases)] = dice.between(3000, SimulationPlan.calm - 1000) }
         shuffles = dice.happens(50)
+        // By dice of its own: the other seeds mean what they meant without it.
+        var own = SimulationDice(seed: seed &+ 5 << 28)
+        if own.happens(20) { addBacklog(&own) }
     }
 
     private mutating func addFaults(_ dice: inout SimulationDice) {

@@ -75,6 +75,8 @@ struct SimulationRun: Sendable {
     /// Calls that were rejected after they had been taken, and stores that were restored from a copy.
     var takenBack = 0
     var restores = 0
+    /// Calls before everybody's backlog had been heard.
+    var calledAhead = 0
     /// The first seeds that failed, with what was wrong.
     var failures: [(seed: UInt64, violations: [String])] = []
 
@@ -85,6 +87,7 @@ struct SimulationRun: Sendable {
         slowest = max(slowest, other.slowest)
         takenBack += other.takenBack
         restores += other.restores
+        calledAhead += other.calledAhead
         failures += other.failures
     }
 
@@ -100,6 +103,7 @@ struct SimulationRun: Sendable {
                 slowest = max(slowest, ledger.slowestCall)
                 takenBack += ledger.takenBack.count
                 restores += ledger.restores
+                calledAhead += ledger.calledAhead
                 if !ledger.violations.isEmpty { failures.append((seed, ledger.violations)) }
                 if failures.count >= most { return }
             }

@@ -56,7 +56,7 @@ struct SimulationTests {
             """
             \(run.seeds) seeds in \((ContinuousClock.now - begun).components.seconds) s, from seed \(first): \(run.emergencies) emergencies, \
             \(run.attempts) attempts, slowest first attempt \(run.slowest) ms of our own making, \(run.takenBack) rejected after they were \
-            taken, \(run.restores) stores put back
+            taken, \(run.restores) stores put back, \(run.calledAhead) called ahead of everybody's backlog
             """)
         #expect(run.emergencies >= run.seeds)
     }
@@ -73,6 +73,7 @@ struct SimulationTests {
     private static let near: [PlantedFlaw: UInt64] = [
         .acknowledgesBeforeCommit: 9, .givesUpAfterThree: 23, .wallClockTimers: 12, .believesAnyAcknowledgement: 21,
         .skipsReplayAfterRestart: 60, .positionBeforeEffect: 43, .forgetsOutbox: 39, .waitsForTheDisk: 23, .cancelsOnRecovery: 3,
+        .leavesOutEarlierFacts: 10, .refusesOnePerson: 10,
     ]
 
     @Test("The simulation notices what is wrong on purpose", arguments: PlantedFlaw.allCases)
