@@ -102,7 +102,8 @@ struct HistoryComparison {
         if let refusal = comparison.refusal(earlier, filters, people, changed: changed) { return refusal }
         guard earlier.isAdmitted else { return nil }
         if atoms?.refusesAll == true { return .tooSimilar }
-        atoms?.admit(filters, members: people.resized(to: comparison.members.size))
+        let members = people.resized(to: comparison.members.size)
+        atoms?.admit(filters, members: members)
         return nil
     }
 
