@@ -37,22 +37,6 @@ struct PrivacyBudgetTests {
         #expect(!budget.charge(14..<17) && budget.spent[14] == 50_000 && budget.spent[16] == 50_000)
         #expect(budget.charge(16..<30) && !budget.charge(16..<17) && budget.spent[16] == 100_000)
     }
-
-    @Test("the ninth release finds a person-day spent; a release is charged once, however many windows it has")
-    func individuals() {
-        var budget = IndividualBudget(AnonymityPolicy())
-        let size = 100
-        for release in 0..<8 {
-            #expect(budget.exhausted(on: 5, size: size).isEmpty)
-            var charged = Bitmap(size: size)
-            // 24 windows of a day, each with some of the same people.
-            for hour in 0..<24 { budget.charge(Bitmap(size: size, members: 10..<(20 + hour)), on: 5, charged: &charged) }
-            #expect(charged.members == Array(10..<43))
-            #expect(budget.days[5]?.count(of: 15) == release + 1 && budget.days[5]?.count(of: 42) == release + 1)
-        }
-        #expect(budget.exhausted(on: 5, size: size).members == Array(10..<43))
-        #expect(budget.exhausted(on: 5, size: 200).members == Array(10..<43) && budget.exhausted(on: 6, size: size).isEmpty)
-    }
 }
 
 @Suite("DifferencingGuard")

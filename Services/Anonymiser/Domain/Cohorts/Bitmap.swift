@@ -114,20 +114,11 @@ struct Bitmap: Hashable, Sendable {
     }
 
     func intersectionCount(_ other: Bitmap) -> Int {
-        counting(other) { $0 & $1 }
-    }
-
-    func symmetricDifferenceCount(_ other: Bitmap) -> Int {
-        counting(other) { $0 ^ $1 }
-    }
-
-    @inline(__always)
-    private func counting(_ other: Bitmap, _ operation: (UInt64, UInt64) -> UInt64) -> Int {
         precondition(size == other.size, "sets of the same population")
         return words.withUnsafeBufferPointer { own in
             other.words.withUnsafeBufferPointer { theirs in
                 var total = 0
-                for index in 0..<own.count { total &+= operation(own[index], theirs[index]).nonzeroBitCount }
+                for index in 0..<own.count { total &+= (own[index] & theirs[index]).nonzeroBitCount }
                 return total
             }
         }

@@ -125,21 +125,3 @@ struct Contributors: Sendable {
         }
     }
 }
-
-/// Which sets of has-data make up a window: one for each thirty days of the grid that lie wholly within it, where the union of those days
-/// is kept, and single days for the rest. Only without an area: presence there is judged by day.
-struct PresenceCover: Hashable, Sendable {
-    /// The first day of each, since 1970.
-    let thirtyDays: [Int]
-    let days: [Int]
-
-    init(_ window: DayWindow) {
-        let whole = Granularity.thirtyDays.buckets(in: window).map(\.days)
-        thirtyDays = whole.map(\.lowerBound)
-        guard let first = whole.first, let last = whole.last else {
-            days = Array(window.days)
-            return
-        }
-        days = Array(window.days.lowerBound..<first.lowerBound) + Array(last.upperBound..<window.days.upperBound)
-    }
-}

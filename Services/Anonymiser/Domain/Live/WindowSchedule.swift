@@ -65,11 +65,6 @@ struct WindowSchedule: Hashable, Sendable {
         return TimeSpan(held.start, window.end)
     }
 
-    /// When the next window may be closed, in minutes since 1970: its end and the watermark. Late data are dropped.
-    var closesAtMinute: Int? {
-        window.map { $0.end * 15 + policy.watermarkMinutes }
-    }
-
     /// The next window is closed.
     /// - Parameters:
     ///   - closed: a window that was closed before changes nothing; one that is not yet its turn is an error.

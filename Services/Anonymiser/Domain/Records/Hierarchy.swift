@@ -39,17 +39,6 @@ struct Hierarchy: Hashable, Sendable {
         }
         (self.levels, self.labels) = (levels, labels)
     }
-
-    /// Whether each level is made of whole classes of the one below: what recoding relies on.
-    var isNested: Bool {
-        zip(levels, levels.dropFirst()).allSatisfy { finer, coarser in
-            var above: [UInt16: UInt16] = [:]
-            return zip(finer, coarser).allSatisfy { fine, coarse in
-                defer { above[fine] = coarse }
-                return above[fine, default: coarse] == coarse
-            }
-        }
-    }
 }
 
 // MARK: The hierarchies

@@ -138,11 +138,6 @@ extension ClassColumn {
 
     /// One vector for a whole release: the first along the path at which few enough people of the smallest table are in classes that are
     /// too small, and every table that can have enough people represented has them.
-    /// - Parameter tables: who is in each.
-    func step(for tables: [Bitmap], _ policy: AnonymityPolicy) -> Int {
-        step(sizes: tables.map(\.count), policy) { counts(tables[$0]) }
-    }
-
     /// - Parameters:
     ///   - sizes: by table, how many people are in it.
     ///   - counts: of a table, how many of each finest class.

@@ -2,6 +2,12 @@
 
 import Contracts
 
+/// A table that is to be made. `members` are S(t, b): who has no value in the bucket is not among them.
+struct PlannedTable: Sendable {
+    let values: ValueColumn
+    let members: Bitmap
+}
+
 /// E ∧ F ∧ P less those whose day is spent, at one moment. Lives as long as one request is judged.
 struct GroupPeople {
     /// Days whose sets are held at once.
