@@ -11,8 +11,6 @@ enum Exceptions {
     static let longFunctions: [String: String] = [
         "Services/SOSDispatcher/Assembly.swift init":
             "every part once, in the order in which they stand on each other: in pieces it would have to be read from several places",
-        "Shared/Bus/Streams/StreamConsumer.swift run":
-            "one turn of the loop, and what consumers are promised is the order in it: shown, taken, applied, asked for, confirmed",
     ]
 
     /// Files beside stores, tables and vaults that call `JSONDecoder` themselves, and why nothing from outside comes to it unchecked.

@@ -61,21 +61,16 @@ package struct StreamConsumer: Sendable {
         var stored = Dictionary(positions.map { ($0.stream, $0) }, uniquingKeysWith: { $1 })
         var tally = ConsumerTally(family.name)
         var nextConfirmation = clock.now
-        var early: [StreamEvent] = []
+        var early = EarlyFacts()
         inbox.begin()
         try await withThrowingDiscardingTaskGroup { group in
             defer { group.cancelAll() }
             while !Task.isCancelled {
                 let arrivals = await inbox.next()
                 if arrivals.isClosed { return }
-                let now = clock.now
-                var heartbeatAt: ContinuousClock.Instant?
-                let live = arrivals.frames.compactMap { hear($0, &machine, &heartbeatAt, at: now) }
-                early += live.filter { $0.header.sequence == 0 }
-                if let ahead {
-                    for event in live where !machine.isCurrent(event.header.stream) { await ahead(event) }
-                }
-                early.keepNewest(frames: BusLimits.framesHeldBack, bytes: BusLimits.bytesWaitingToBeRead)
+                let (live, heartbeatAt) = hear(arrivals.frames, &machine, at: clock.now)
+                if provisional != nil { early.hold(live) }
+                for event in live where !machine.isCurrent(event.header.stream) { await ahead?(event) }
                 for answer in arrivals.answers {
                     switch answer {
                     case .replayed(let stream, let page): machine.replayed(stream, page, at: clock.now)
@@ -108,8 +103,7 @@ package struct StreamConsumer: Sendable {
                     }
                 }
                 // After what came before it: whoever is still behind would take the second of two entries for the first.
-                for event in early where machine.isCurrent(event.header.stream) { await provisional?(event) }
-                early.removeAll { provisional == nil || machine.isCurrent($0.header.stream) }
+                for event in early.takeCurrent(by: machine) { await provisional?(event) }
                 tally.record(machine)
                 if let heartbeatAt, machine.isCurrent { freshness.noteCurrent(at: heartbeatAt) }
                 if clock.now >= nextConfirmation, !stored.isEmpty {
@@ -121,7 +115,18 @@ package struct StreamConsumer: Sendable {
         }
     }
 
-    /// Gives back what is no heartbeat, and notes when one came.
+    /// Gives back what is no heartbeat, and when the last one came.
+    private func hear(
+        _ frames: [StreamInbox.Frame], _ machine: inout ConsumerMachine, at now: ContinuousClock.Instant
+    ) -> (live: [StreamEvent], heartbeatAt: ContinuousClock.Instant?) {
+        var live: [StreamEvent] = []
+        var heartbeatAt: ContinuousClock.Instant?
+        for frame in frames {
+            if let event = hear(frame, &machine, &heartbeatAt, at: now) { live.append(event) }
+        }
+        return (live, heartbeatAt)
+    }
+
     private func hear(
         _ frame: StreamInbox.Frame, _ machine: inout ConsumerMachine, _ heartbeatAt: inout ContinuousClock.Instant?,
         at now: ContinuousClock.Instant
@@ -225,16 +230,26 @@ private struct ConsumerTally {
     }
 }
 
-extension [StreamEvent] {
+/// Facts without a position in a stream, until what came before them is applied.
+private struct EarlyFacts {
+    private var events: [StreamEvent] = []
+
     /// Drops the oldest past either bound: what is held back may be a stranger's largest uploads.
-    mutating func keepNewest(frames: Int, bytes: Int) {
-        guard !isEmpty else { return }
+    mutating func hold(_ live: [StreamEvent]) {
+        events += live.filter { $0.header.sequence == 0 }
         var (kept, size) = (0, 0)
-        for event in reversed() {
+        for event in events.reversed() {
             size += event.payload.count
-            guard kept < frames, size <= bytes else { break }
+            guard kept < BusLimits.framesHeldBack, size <= BusLimits.bytesWaitingToBeRead else { break }
             kept += 1
         }
-        removeFirst(count - kept)
+        events.removeFirst(events.count - kept)
+    }
+
+    /// In the order in which they came.
+    mutating func takeCurrent(by machine: ConsumerMachine) -> [StreamEvent] {
+        let current = events.filter { machine.isCurrent($0.header.stream) }
+        if !current.isEmpty { events.removeAll { machine.isCurrent($0.header.stream) } }
+        return current
     }
 }
