@@ -4,7 +4,7 @@ enum Exceptions {
     /// Files of more than `Limits.linesOfFile` lines.
     static let longFiles: [String: String] = [
         "Services/SOSDispatcher/Supervision/SupervisionService.swift":
-            "one actor, whose state is not reached from elsewhere: what it does is read in one place"
+            "one actor: how it hears, decides and does what it has decided is read in one place"
     ]
 
     /// Functions of more than `Limits.linesOfFunction` lines, as `path function`.

@@ -11,7 +11,7 @@ extension SupervisionService {
     /// Knows again what the last process knew. What the other dispatcher has told meanwhile may be heard from here on.
     func restore(_ memory: SOSStore.Memory) {
         records = memory.emergencies
-        for position in memory.positions { begun[position.stream] = position.epoch }
+        progress.restore(memory.positions)
         // What only the other dispatcher has called for yet is called for here under the same number.
         let uncalled = Set(memory.emergencies.values.filter { $0.dispatchedAt == nil }.map(\.id))
         for (emergency, known) in memory.outboxes where !uncalled.contains(emergency) {

@@ -69,6 +69,29 @@ struct StoreBatch: Sendable {
     }
 }
 
+extension StoreBatch {
+    /// What is said and written down of a step of an emergency.
+    /// - Parameter at: when it was decided, as people call it.
+    mutating func note(
+        _ action: SupervisionAction, of record: EmergencyRecord, in episode: Episode, at: Timestamp, _ rules: SupervisionRules
+    ) {
+        if let said = action.said {
+            let changed = EmergencyChanged(
+                emergency: record.id, person: record.person, change: said, at: at,
+                measurementsPerSecond: action.keepsAlert ? rules.alertRate : nil)
+            facts.append(EmergencyFact(changed: changed, trace: String("\(record.id)".suffix(Crockford.digits))))
+        }
+        // The acknowledgement itself is noted where it arrives, with who gave it.
+        if action.kind != .acknowledged {
+            audit.append(AuditNote(at: at, actor: action.actor, action: action.word, object: "\(record.id)", detail: action.detail))
+        }
+        if action.kind == .opened || action.kind == .askedAgain, let tried = episode.firstTriedAt {
+            // By the device's clock: it stands first, and whatever follows can be counted from it (SOS-41).
+            audit.append(AuditNote(at: tried, actor: "device", action: "first-tried", object: "\(record.id)"))
+        }
+    }
+}
+
 /// One message to one integrator.
 struct LineID: Hashable, Sendable {
     var message: MessageID

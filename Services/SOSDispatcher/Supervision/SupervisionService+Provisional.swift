@@ -52,7 +52,7 @@ extension SupervisionService {
 
     /// Where the facts about a person begin that are not judged yet; nil while it is not known.
     func place(of person: PersonID) -> StreamPosition? {
-        guard var place = reached[StreamFamily.samplesStream(of: person)] else { return nil }
+        guard var place = progress.place(of: person) else { return nil }
         if let heard = people[person]?.heard, heard.epoch == place.epoch { place.next = max(place.next, heard.sequence + 1) }
         return place
     }

@@ -1,4 +1,4 @@
-// What a subscriber reads and changes of themselves, and what consent and history add to what is known of them.
+// What a subscriber reads and changes of themselves, from joining to leaving, and what consent and history add to what is known of them.
 
 import Contracts
 import Foundation
@@ -10,6 +10,24 @@ extension SupervisionService {
     /// nil for somebody who is neither subscribed nor in an emergency.
     func subscriber(of person: PersonID) -> Subscriber? {
         people[person]?.subscriber
+    }
+
+    /// Whether emergencies of the person are looked for.
+    func status(of person: PersonID) -> ReadSupervision.Reply {
+        let state = people[person]?.subscriber.supervision
+        return ReadSupervision.Reply(
+            subscribed: state?.subscribed ?? false, paused: state?.stage == .paused || state?.monitoringPaused == true,
+            standing: (state?.standing ?? .off).rawValue)
+    }
+
+    func isSubscribed(_ person: PersonID) -> Bool {
+        people[person]?.subscriber.supervision.subscribed ?? false
+    }
+
+    /// How the person is addressed, and in which language.
+    func address(of person: PersonID) -> (name: String, language: Language) {
+        let subscriber = people[person]?.subscriber
+        return (subscriber?.card?.name ?? "", subscriber?.language ?? .italian)
     }
 
     /// Of everybody who has no bounds of their own.
@@ -56,6 +74,66 @@ extension SupervisionService {
         }
     }
 
+    // MARK: Joining, leaving and pausing
+
+    /// What goes into the transaction of a change, by what there is of the subscriber: asked in one step with the change, and before it.
+    /// - Throws: what refuses the change.
+    typealias Further = @Sendable (Subscriber) throws -> SealedBatchStore.FurtherWrite?
+
+    /// - Parameter amend: what is kept of the subscriber beside, from the beginning.
+    func subscribe(
+        _ person: PersonID, own: [Metric: Bounds], interval: Duration?, further: Further,
+        amend: @Sendable (inout Subscriber) -> Void = { _ in }
+    ) async throws {
+        var effects = Effects()
+        var watched = people[person] ?? Watched()
+        let write = try further(watched.subscriber)
+        amend(&watched.subscriber)
+        people[person] = watched
+        let joins = watched.subscriber.supervision.joins
+        change(person, &effects) { $0.subscribed(own: own, declaredInterval: interval, at: clock.now) }
+        noteJoining(of: person, after: joins)
+        try await finish(effects, of: person, "subscribed", write)
+    }
+
+    /// - Parameter before: how often supervision had begun to listen before what the person has just said.
+    private func noteJoining(of person: PersonID, after before: Int?) {
+        guard var watched = people[person], watched.subscriber.supervision.joins != before else { return }
+        watched.subscriber.joinedAt = .now
+        people[person] = watched
+        changes.put(watched, of: person)
+    }
+
+    /// - Throws: `notFound`.
+    func subscribed(_ person: PersonID) throws(Failure) -> Subscriber {
+        guard let subscriber = people[person]?.subscriber, subscriber.supervision.subscribed else {
+            throw Failure(.notFound, "this person is not subscribed")
+        }
+        return subscriber
+    }
+
+    func unsubscribe(_ person: PersonID, further: Further) async throws {
+        let write = try further(subscribed(person))
+        var effects = Effects()
+        change(person, &effects) { $0.unsubscribed(at: clock.now) }
+        try await finish(effects, of: person, "unsubscribed", write)
+    }
+
+    func pause(_ person: PersonID, _ isPaused: Bool, interval: Duration?, further: Further) async throws {
+        let write = try further(subscribed(person))
+        var effects = Effects()
+        var refusal: Failure?
+        let joins = people[person]?.subscriber.supervision.joins
+        change(person, &effects) { machine in
+            let outcome = isPaused ? machine.paused(at: clock.now) : machine.resumed(declaredInterval: interval, at: clock.now)
+            refusal = outcome.refusal
+            return outcome.actions
+        }
+        if refusal == nil { notePause(of: person, isPaused) }
+        noteJoining(of: person, after: joins)
+        try await finish(effects, of: person, isPaused ? "paused" : "resumed", write, refusal)
+    }
+
     // MARK: The person
 
     /// Changes what is kept beside the supervision itself.
@@ -95,6 +173,31 @@ extension SupervisionService {
         changes.put(watched, of: person)
     }
 
+    /// Stores what a person has said, in one transaction with `further`.
+    func finish(
+        _ effects: Effects, of person: PersonID, _ action: String, _ further: SealedBatchStore.FurtherWrite?,
+        _ refusal: Failure? = nil, detail: String = "", waitsForDisk: Bool = true
+    ) async throws {
+        var effects = effects
+        effects.people.insert(person)
+        if refusal == nil {
+            changes.audit.append(
+                AuditNote(at: .now, actor: "person", action: action, object: names.auditName(of: person), detail: detail))
+            if let further { changes.further.append(further) }
+            if let kind = SupervisionEvent.Kind(rawValue: action) {
+                effects.events.append(SupervisionEvent(person: person, kind: kind, at: .now))
+            }
+        }
+        guard waitsForDisk else { return settleSoon(effects) }
+        await settle(effects)
+        if let refusal { throw refusal }
+        do {
+            try await journal.commit()
+        } catch {
+            throw Failure(.unavailable, "it is in force, but could not be stored yet: ask again")
+        }
+    }
+
     // MARK: What others know
 
     /// One gapless stretch of consent's cards. Who is not in a snapshot keeps what is known: rescue fails open, and the card ends with
@@ -125,6 +228,15 @@ extension SupervisionService {
     func fill(_ cards: [EmergencyCardState]) async {
         let missing = withoutCard(among: Set(cards.map(\.person)))
         await know(cards.filter { missing.contains($0.person) }, [])
+    }
+
+    /// What ingest knows of a person whom nothing was known of: where they are, above all. It may come after the call.
+    func note(_ latest: [Sample], of person: PersonID) async {
+        guard people[person] != nil else { return }
+        people[person]?.subscriber.note(Supervision.Upload(at: clock.now, receivedAt: .now, entries: latest), watches: { _ in false })
+        var effects = Effects()
+        change(person, &effects) { $0.emergencyRuns ? $0.timePassed(to: clock.now) : [] }
+        await settle(effects)
     }
 
     /// Bounds fitted to the person's history; nothing changes for who has left or wants none meanwhile.

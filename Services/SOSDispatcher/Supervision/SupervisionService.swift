@@ -57,15 +57,9 @@ actor SupervisionService {
     private var settlements = 0
     /// How long ago everything that ingest had said was known here.
     private let ingestSilentFor: @Sendable () -> Duration
-    private var due = DueList<PersonID>()
+    var due = DueList<PersonID>()
     private var alarm: (at: Timestamp, task: Task<Void, Never>)?
-    /// The epoch in which each partition was begun, and whether all of that is on disk.
-    var begun: [String: String] = [:]
-    private var isBeginningStored = true
-    /// How far each partition has been judged.
-    private(set) var reached: [String: StreamPosition] = [:]
-    /// Partitions with facts that are known to exist and have not been heard yet, and since when.
-    private var behind: [String: Timestamp] = [:]
+    var progress = PartitionProgress()
 
     init(
         rules: SupervisionRules, letterhead: DispatchLetterhead, names: Names, keys: PersonKeys, store: SOSStore, journal: Journal,
@@ -84,7 +78,7 @@ actor SupervisionService {
     /// Goes on where the last process stopped: everything that has become due meanwhile happens at once.
     func resume(_ memory: SOSStore.Memory) async {
         var effects = Effects()
-        for position in memory.positions { reached[position.stream] = position }
+        progress.judged(to: memory.positions)
         for person in memory.subscribers.keys where people[person] != nil {
             takeAnswers(of: person, &effects)
             change(person, &effects) { machine in
@@ -123,6 +117,10 @@ actor SupervisionService {
         await events.quiet()
     }
 
+    func noteStore(wasPutBack: Bool) {
+        self.wasPutBack = wasPutBack
+    }
+
     /// Whether the person's emergencies are tests of this very chain: nobody is told of them.
     func isSynthetic(_ person: PersonID) -> Bool { names.synthetic.contains(person) }
 
@@ -136,9 +134,7 @@ actor SupervisionService {
     /// One gapless stretch of the ingest streams. Returns when it is decided: what follows is stored and done meanwhile, so that a
     /// slow disk makes nobody deaf.
     func apply(_ events: [StreamEvent], _ next: [StreamPosition]) async {
-        for header in events.map(\.header) {
-            behind[header.stream] = header.head > header.sequence ? behind[header.stream] ?? clock.now : nil
-        }
+        progress.heard(events.map(\.header), at: clock.now)
         judge(events, before: next)
         await begin(next)
     }
@@ -161,7 +157,8 @@ actor SupervisionService {
                 effects = Effects()
             }
         }
-        for position in next { (changes.positions[position.stream], reached[position.stream]) = (position, position) }
+        for position in next { changes.positions[position.stream] = position }
+        progress.judged(to: next)
         settleSoon(effects)
     }
 
@@ -177,23 +174,22 @@ actor SupervisionService {
     /// Where a partition begins is stored at once: killed before, the dispatcher would begin it further on and pass over what was
     /// said in between.
     private func begin(_ positions: [StreamPosition]) async {
-        for position in positions where begun[position.stream] != position.epoch {
-            begun[position.stream] = position.epoch
-            isBeginningStored = false
-        }
+        progress.begin(positions)
         await storeBeginning()
     }
 
     /// While the disk refuses, whoever asks tries it again.
     private func storeBeginning() async {
-        if !isBeginningStored { isBeginningStored = (try? await journal.commitEverything()) != nil }
+        guard !progress.isBeginningStored else { return }
+        let isStored = (try? await journal.commitEverything()) != nil
+        progress.isBeginningStored = isStored
     }
 
     /// Whether nothing that ingest says from here on can be skipped, whatever happens to this process.
     func isListening() async -> Bool {
-        guard StreamFamily.samples.streams.allSatisfy({ begun[$0] != nil }) else { return false }
+        guard progress.hasBegunEverywhere else { return false }
         await storeBeginning()
-        return isBeginningStored
+        return progress.isBeginningStored
     }
 
     /// - Parameters:
@@ -216,7 +212,7 @@ actor SupervisionService {
         let now = clock.now
         let isDeaf = ingestSilentFor() > SupervisionService.deafAfter
         for person in due.take(dueBy: now) {
-            if let since = behind[StreamFamily.samplesStream(of: person)], now < since + SupervisionService.catchUp {
+            if let since = progress.behindSince(of: person), now < since + SupervisionService.catchUp {
                 due.want(person, at: since + SupervisionService.catchUp)
             } else {
                 change(person, &effects) { machine in
@@ -304,6 +300,22 @@ extension SupervisionService {
         }
     }
 
+    /// Everything that follows from what the machine has decided, and from a place that has become known since the call.
+    private func followAll(
+        _ actions: [SupervisionAction], _ machine: Supervision, _ watched: inout Watched, _ person: PersonID, _ effects: inout Effects
+    ) {
+        // Read off the clocks once: what was decided together has one time, and no effect one before its cause.
+        let now = clock.now
+        let sinceSteady = clock.wall(fromSteady: now) - now
+        for action in actions {
+            follow(action, at: action.at + sinceSteady, machine, &watched, person, &effects)
+            watched.subscriber.noteTold(action)
+        }
+        guard let located = watched.subscriber.located(machine) else { return }
+        follow(located, at: located.at + sinceSteady, machine, &watched, person, &effects)
+        watched.subscriber.noteTold(located)
+    }
+
     /// - Parameter at: when it was decided, as people call it.
     private func follow(
         _ action: SupervisionAction, at: Timestamp, _ machine: Supervision, _ watched: inout Watched, _ person: PersonID,
@@ -341,11 +353,8 @@ extension SupervisionService {
         records[person] = record
         changes.emergencies[emergency] = record
         if !isSynthetic(person) {
-            note(action, of: record, at)
-            if action.kind == .opened || action.kind == .askedAgain, let tried = episode.firstTriedAt {
-                // By the device's clock: it stands first, and whatever follows can be counted from it (SOS-41).
-                changes.audit.append(AuditNote(at: tried, actor: "device", action: "first-tried", object: "\(record.id)", detail: ""))
-            }
+            changes.note(action, of: record, in: episode, at: at, rules)
+            logger.notice("\(action.word)", metadata: ["emergency": "\(record.id)"])
             var event = SupervisionEvent(
                 person: person, kind: SupervisionEvent.Kind(action.kind), emergency: emergency, episode: episode, at: at)
             if case .worse(let worse) = action.kind { event.worse = worse }
@@ -362,19 +371,16 @@ extension SupervisionService {
         }
     }
 
-    private func note(_ action: SupervisionAction, of record: EmergencyRecord, _ at: Timestamp) {
-        let trace = String("\(record.id)".suffix(Crockford.digits))
-        if let said = action.said {
-            let changed = EmergencyChanged(
-                emergency: record.id, person: record.person, change: said, at: at,
-                measurementsPerSecond: action.keepsAlert ? rules.alertRate : nil)
-            changes.facts.append(EmergencyFact(changed: changed, trace: trace))
-        }
-        logger.notice("\(action.word)", metadata: ["emergency": "\(record.id)"])
-        // The acknowledgement itself is noted where it arrives, with who gave it.
-        guard action.kind != .acknowledged else { return }
-        changes.audit.append(
-            AuditNote(at: at, actor: action.actor, action: action.word, object: "\(record.id)", detail: action.detail))
+    /// Announces it once it is stored, together with what the person is told of it.
+    func tell(_ event: SupervisionEvent, _ subscriber: Subscriber, _ effects: inout Effects) {
+        effects.events.append(events.keep(event, of: subscriber, in: &changes))
+    }
+
+    /// The message that an action makes. What the other dispatcher was told while it had heard of no call from here needs not be taken back.
+    func message(of action: SupervisionAction, in emergency: EmergencyID, at time: Timestamp) -> DispatchMessage.Kind? {
+        let kind = action.message(since: beganAt, now: time)
+        guard action.kind == .muted, !pair.answers(in: emergency).isEmpty else { return kind }
+        return pair.number(of: .cancel, in: emergency, from: 0) == 0 ? nil : kind
     }
 
     private func send(
@@ -403,6 +409,8 @@ extension SupervisionService {
             logger.critical("a message cannot be written", metadata: ["emergency": "\(emergency)"])
         }
     }
+
+    // MARK: Doing what was decided
 
     /// Hands what was decided to the store, and then does it. A call waits for the disk only so long.
     func settle(_ decided: Effects) async {
@@ -456,98 +464,9 @@ extension SupervisionService {
     }
 }
 
-// MARK: What people and the emergency service say to supervision, and what is asked about it
+// MARK: What the emergency service says of a call
 
 extension SupervisionService {
-    /// What goes into the transaction of a change, by what there is of the subscriber: asked in one step with the change, and before it.
-    /// - Throws: what refuses the change.
-    typealias Further = @Sendable (Subscriber) throws -> SealedBatchStore.FurtherWrite?
-
-    /// - Parameter amend: what is kept of the subscriber beside, from the beginning.
-    func subscribe(
-        _ person: PersonID, own: [Metric: Bounds], interval: Duration?, further: Further,
-        amend: @Sendable (inout Subscriber) -> Void = { _ in }
-    ) async throws {
-        var effects = Effects()
-        var watched = people[person] ?? Watched()
-        let write = try further(watched.subscriber)
-        amend(&watched.subscriber)
-        people[person] = watched
-        let joins = watched.subscriber.supervision.joins
-        change(person, &effects) { $0.subscribed(own: own, declaredInterval: interval, at: clock.now) }
-        noteJoining(of: person, after: joins)
-        try await finish(effects, of: person, "subscribed", write)
-    }
-
-    /// - Parameter before: how often supervision had begun to listen before what the person has just said.
-    private func noteJoining(of person: PersonID, after before: Int?) {
-        guard var watched = people[person], watched.subscriber.supervision.joins != before else { return }
-        watched.subscriber.joinedAt = .now
-        people[person] = watched
-        changes.put(watched, of: person)
-    }
-
-    /// - Throws: `notFound`.
-    func subscribed(_ person: PersonID) throws(Failure) -> Subscriber {
-        guard let subscriber = people[person]?.subscriber, subscriber.supervision.subscribed else {
-            throw Failure(.notFound, "this person is not subscribed")
-        }
-        return subscriber
-    }
-
-    func unsubscribe(_ person: PersonID, further: Further) async throws {
-        let write = try further(subscribed(person))
-        var effects = Effects()
-        change(person, &effects) { $0.unsubscribed(at: clock.now) }
-        try await finish(effects, of: person, "unsubscribed", write)
-    }
-
-    func pause(_ person: PersonID, _ isPaused: Bool, interval: Duration?, further: Further) async throws {
-        let write = try further(subscribed(person))
-        var effects = Effects()
-        var refusal: Failure?
-        let joins = people[person]?.subscriber.supervision.joins
-        change(person, &effects) { machine in
-            let outcome = isPaused ? machine.paused(at: clock.now) : machine.resumed(declaredInterval: interval, at: clock.now)
-            refusal = outcome.refusal
-            return outcome.actions
-        }
-        if refusal == nil { notePause(of: person, isPaused) }
-        noteJoining(of: person, after: joins)
-        try await finish(effects, of: person, isPaused ? "paused" : "resumed", write, refusal)
-    }
-
-    func noteStore(wasPutBack: Bool) {
-        self.wasPutBack = wasPutBack
-    }
-
-    func answerPrompt(
-        _ person: PersonID, _ given: AnswerPrompt.Answer,
-        further: @Sendable (AnswerPrompt.Reply) -> SealedBatchStore.FurtherWrite?
-    ) async throws -> AnswerPrompt.Reply {
-        guard people[person] != nil else { throw Failure(.notFound, "this person is not subscribed") }
-        var effects = Effects()
-        var outcome: Supervision.Outcome?
-        let now = clock.now
-        let wall = clock.wall(fromSteady: now)
-        change(person, &effects) { machine in
-            let answered = machine.answered(given, at: now, wall: wall)
-            outcome = answered
-            return answered.actions
-        }
-        let asksBack = outcome?.asksBack == true
-        if let outcome, outcome.refusal == nil {
-            tellAnswer(given, of: person, with: outcome, at: timeOfAnswer(of: person, now), wall: wall)
-        }
-        let reply = AnswerPrompt.Reply(
-            alreadyDispatched: outcome?.alreadyDispatched ?? false,
-            emergency: (outcome?.episode).map { names.emergency(of: person, $0.trigger) }, asksBack: asksBack ? true : nil)
-        // What is asked back waits for no disk: whoever gets no reply sends it again, which would count.
-        try await finish(
-            effects, of: person, "answered", further(reply), outcome?.refusal, detail: given.rawValue, waitsForDisk: !asksBack)
-        return reply
-    }
-
     /// The emergency service has taken the call.
     func acknowledged(_ person: PersonID, _ emergency: EmergencyID) async {
         guard let episode = people[person]?.subscriber.supervision.episode, names.emergency(of: person, episode.trigger) == emergency else {
@@ -558,231 +477,8 @@ extension SupervisionService {
         await settle(effects)
     }
 
-    /// Whether emergencies of the person are looked for.
-    func status(of person: PersonID) -> ReadSupervision.Reply {
-        let state = people[person]?.subscriber.supervision
-        return ReadSupervision.Reply(
-            subscribed: state?.subscribed ?? false, paused: state?.stage == .paused || state?.monitoringPaused == true,
-            standing: (state?.standing ?? .off).rawValue)
-    }
-
-    /// The person has paused or resumed monitoring (ACC-28); who is not subscribed is skipped.
-    func monitoring(_ pause: MonitoringState) async {
-        let known = people[pause.person]?.subscriber.supervision
-        guard let known, (known.monitoringPaused ?? false) != pause.paused else { return }
-        let interval = try? await store.longestInterval(of: pause.person)
-        var effects = Effects()
-        change(pause.person, &effects) { $0.monitoring(isPaused: pause.paused, declaredInterval: interval, at: clock.now) }
-        effects.people.insert(pause.person)
-        changes.audit.append(
-            AuditNote(
-                at: .now, actor: "person", action: pause.paused ? "monitoring-paused" : "monitoring-resumed",
-                object: names.auditName(of: pause.person)))
-        await settle(effects)
-    }
-
-    func isSubscribed(_ person: PersonID) -> Bool {
-        people[person]?.subscriber.supervision.subscribed ?? false
-    }
-
-    /// Stores what a person has said, in one transaction with `further`.
-    func finish(
-        _ effects: Effects, of person: PersonID, _ action: String, _ further: SealedBatchStore.FurtherWrite?,
-        _ refusal: Failure? = nil, detail: String = "", waitsForDisk: Bool = true
-    ) async throws {
-        var effects = effects
-        effects.people.insert(person)
-        if refusal == nil {
-            changes.audit.append(
-                AuditNote(at: .now, actor: "person", action: action, object: names.auditName(of: person), detail: detail))
-            if let further { changes.further.append(further) }
-            if let kind = SupervisionEvent.Kind(rawValue: action) {
-                effects.events.append(SupervisionEvent(person: person, kind: kind, at: .now))
-            }
-        }
-        guard waitsForDisk else { return settleSoon(effects) }
-        await settle(effects)
-        if let refusal { throw refusal }
-        do {
-            try await journal.commit()
-        } catch {
-            throw Failure(.unavailable, "it is in force, but could not be stored yet: ask again")
-        }
-    }
-}
-
-// MARK: What supervision knows that a prompt shows, and the answer to exactly that prompt
-
-extension SupervisionService {
-    /// nil where no emergency of the person runs or is muted.
-    func prompt(of person: PersonID, abortWindow: Duration) -> PromptState? {
-        guard let state = people[person]?.subscriber.supervision else { return nil }
-        var prompt = PromptState(state, record: records[person], rules: rules, abortWindow: abortWindow) {
-            names.emergency(of: person, $0)
-        }
-        if let emergency = prompt?.emergency { prompt?.asksBackCallingOff = isAskedBack(about: emergency, of: person) }
-        return prompt
-    }
-
-    /// What the person is asked or told about by this name.
-    private func question(_ emergency: EmergencyID, of person: PersonID) -> Episode? {
-        guard let state = people[person]?.subscriber.supervision else { return nil }
-        return ([state.episode].compactMap(\.self) + state.beside).first { names.emergency(of: person, $0.trigger) == emergency }
-    }
-
-    /// Whether the answer still says something about it; what was answered with it before may have been called for again since.
-    func awaits(_ answer: AnswerPrompt.Answer, about emergency: EmergencyID, of person: PersonID) -> Bool {
-        guard let state = people[person]?.subscriber.supervision, let question = question(emergency, of: person) else { return false }
-        return Supervision(rules: rules, state: state).awaits(answer, about: question.trigger)
-    }
-
-    /// Whether something else than this is asked or called for by now.
-    func hasMovedOn(from emergency: EmergencyID, of person: PersonID) -> Bool {
-        guard let asked = asked(of: person, .fine), asked != emergency else { return false }
-        return awaits(.fine, about: asked, of: person)
-    }
-
-    /// When this very answer was given, by the wall clock, if it is the last that counted in the emergency, whichever dispatcher was given it.
-    func timeOf(_ answer: AnswerPrompt.Answer, in emergency: EmergencyID, of person: PersonID) -> Timestamp? {
-        guard let known = people[person]?.answers(in: emergency), known.last == answer else { return nil }
-        return known.lastAt.map { clock.wall(fromSteady: $0) }
-    }
-
-    /// Takes the answer if it is about what runs or is asked; a late answer must not call off the next one, nor what was called for after
-    /// it was given. A call for help always counts (SOS-35).
-    func answerPrompt(
-        _ person: PersonID, about emergency: EmergencyID, _ given: AnswerPrompt.Answer,
-        further: @Sendable (AnswerPrompt.Reply) -> SealedBatchStore.FurtherWrite?
-    ) async throws -> AnswerPrompt.Reply {
-        guard given == .help || question(emergency, of: person) != nil else {
-            throw Failure(.conflict, "this emergency is over")
-        }
-        // What is called off awaits it no more. A fall that came since has its own name.
-        if given.callsOff, !awaits(given, about: emergency, of: person),
-            people[person]?.answers(in: emergency).said?.contains(given) == true
-        {
-            throw Failure(.conflict, "it was answered")
-        }
-        if let reply = askingBack(given, about: emergency, of: person) { return reply }
-        return try await answerPrompt(person, given, further: further)
-    }
-
-    /// What an answer without a name is about; nil where nothing runs or is asked. Of what is called off nothing is asked any more, so that
-    /// the fall beside it is meant, as the prompt shows it; help is called for again in what was called off.
-    func asked(of person: PersonID, _ answer: AnswerPrompt.Answer) -> EmergencyID? {
-        guard let state = people[person]?.subscriber.supervision else { return nil }
-        let running = state.stage == .stoodDown && answer != .help ? state.beside.first ?? state.episode : state.episode
-        return (running ?? state.beside.first).map { names.emergency(of: person, $0.trigger) }
-    }
-
-    /// Announces it once it is stored, together with what the person is told of it.
-    func tell(_ event: SupervisionEvent, _ subscriber: Subscriber, _ effects: inout Effects) {
-        effects.events.append(events.keep(event, of: subscriber, in: &changes))
-    }
-
-    /// The message that an action makes. What the other dispatcher was told while it had heard of no call from here needs not be taken back.
-    func message(of action: SupervisionAction, in emergency: EmergencyID, at time: Timestamp) -> DispatchMessage.Kind? {
-        let kind = action.message(since: beganAt, now: time)
-        guard action.kind == .muted, !pair.answers(in: emergency).isEmpty else { return kind }
-        return pair.number(of: .cancel, in: emergency, from: 0) == 0 ? nil : kind
-    }
-
-    /// How the person is addressed, and in which language.
-    func address(of person: PersonID) -> (name: String, language: Language) {
-        let subscriber = people[person]?.subscriber
-        return (subscriber?.card?.name ?? "", subscriber?.language ?? .italian)
-    }
-}
-
-// MARK: Where a subscriber is, as supervision keeps it for whoever is called
-
-extension SupervisionService {
-    /// Everything that follows from what the machine has decided, and from a place that has become known since the call.
-    func followAll(
-        _ actions: [SupervisionAction], _ machine: Supervision, _ watched: inout Watched, _ person: PersonID, _ effects: inout Effects
-    ) {
-        // Read off the clocks once: what was decided together has one time, and no effect one before its cause.
-        let now = clock.now
-        let sinceSteady = clock.wall(fromSteady: now) - now
-        for action in actions {
-            follow(action, at: action.at + sinceSteady, machine, &watched, person, &effects)
-            watched.subscriber.noteTold(action)
-        }
-        guard let located = watched.subscriber.located(machine) else { return }
-        follow(located, at: located.at + sinceSteady, machine, &watched, person, &effects)
-        watched.subscriber.noteTold(located)
-    }
-
-    /// What ingest knows of a person whom nothing was known of: where they are, above all. It may come after the call.
-    func note(_ latest: [Sample], of person: PersonID) async {
-        guard people[person] != nil else { return }
-        people[person]?.subscriber.note(Supervision.Upload(at: clock.now, receivedAt: .now, entries: latest), watches: { _ in false })
-        var effects = Effects()
-        change(person, &effects) { $0.emergencyRuns ? $0.timePassed(to: clock.now) : [] }
-        await settle(effects)
-    }
-}
-
-// MARK: What devices say of themselves, and how it changes whether a person can be watched
-
-extension SupervisionService {
-    /// Devices of these people changed: who is on charge is suspended and told, who is off it is watched again (SOS-27).
-    func devicesChanged(of changed: Set<PersonID>) async {
-        for person in changed where people[person] != nil {
-            // Unknown, it is left as it was: the next fact about the device, or silence, says more.
-            guard let isCharging = try? await store.isCharging(person) else { continue }
-            await charging(person, isCharging)
-        }
-    }
-
-    /// What ingest had said of the person's devices before anybody here supervised them: it is not said again.
-    func readDevices(of person: PersonID) async {
-        if (try? await store.isMonitoringPaused(person)) == true {
-            await monitoring(MonitoringState(person: person, paused: true))
-        }
-        await devicesChanged(of: [person])
-    }
-
-    /// As `readDevices`, for one whom the other dispatcher was told to supervise: it does not say what interval their devices declared.
-    func began(elsewhere person: PersonID) async {
-        if let interval = try? await store.longestInterval(of: person) {
-            var effects = Effects()
-            change(person, &effects) { $0.declared(interval, at: clock.now) }
-            await settle(effects)
-        }
-        await readDevices(of: person)
-    }
-
-    func charging(_ person: PersonID, _ isCharging: Bool) async {
-        guard let known = people[person]?.subscriber.supervision, (known.charging ?? false) != isCharging else { return }
-        let interval = try? await store.longestInterval(of: person)
-        var effects = Effects()
-        change(person, &effects) { $0.charging(isCharging, declaredInterval: interval, at: clock.now) }
-        effects.people.insert(person)
-        await settle(effects)
-    }
-}
-
-extension Supervision {
-    /// A pause or a charge may have been heard and stored without reaching the state. Where neither was, the machine's time stays where it
-    /// is: entries that came meanwhile count from their receipt, not from the start (SOS-15, SOS-28).
-    mutating func brought(to memory: SOSStore.Memory, of person: PersonID, at time: Timestamp) -> [SupervisionAction] {
-        var actions: [SupervisionAction] = []
-        let (isPaused, isCharging) = (memory.paused.contains(person), memory.charging.contains(person))
-        if isPaused != (state.monitoringPaused ?? false) {
-            actions += monitoring(isPaused: isPaused, declaredInterval: nil, at: time)
-        }
-        if isCharging != (state.charging ?? false) {
-            actions += charging(isCharging, declaredInterval: nil, at: time)
-        }
-        return actions
-    }
-}
-
-// MARK: What follows for the person when the emergency service that had taken the call rejects it
-
-extension SupervisionService {
-    /// The call is on its way again. Of an emergency that is closed nothing is shown any more; the dispatcher calls all the same.
+    /// It rejects the call that it had taken, which is on its way again. Of an emergency that is closed nothing is shown any more; the
+    /// dispatcher calls all the same.
     func rejected(_ person: PersonID, _ emergency: EmergencyID) async {
         guard let episode = people[person]?.subscriber.supervision.episode, names.emergency(of: person, episode.trigger) == emergency else {
             return
@@ -797,47 +493,5 @@ extension SupervisionService {
             effects.events.append(SupervisionEvent(person: person, kind: .goesOn, emergency: emergency, episode: episode, at: .now))
         }
         await settle(effects)
-    }
-}
-
-// MARK: What becomes of a person's supervision when the person's data or account are erased
-
-extension SupervisionService {
-    /// Ends supervision for good. False while an emergency runs that is to be completed first.
-    /// - Parameter atOnce: whatever runs; the person has asked for it long ago.
-    func leave(_ person: PersonID, atOnce: Bool) async -> Bool {
-        if isSubscribed(person) { try? await unsubscribe(person, further: { _ in nil }) }
-        guard people[person] != nil else { return true }
-        guard atOnce else { return false }
-        people[person] = nil
-        subjects["\(person)"] = nil
-        if let record = records.removeValue(forKey: person) { sequences[record.id] = nil }
-        changes.remove(person)
-        return true
-    }
-
-    /// Forgets what was measured; the supervision goes on. False while an emergency runs, whose messages need it.
-    func forgetCourse(of person: PersonID) -> Bool {
-        guard var watched = people[person] else { return true }
-        guard watched.subscriber.supervision.episode == nil else { return false }
-        (watched.subscriber.places, watched.subscriber.course) = (LatestPlaces(), RecentCourse())
-        var machine = Supervision(rules: rules, state: watched.subscriber.supervision)
-        machine.forgetMeasured(at: clock.now)
-        watched.subscriber.supervision = machine.state
-        if let next = machine.nextDue { due.want(person, at: next) }
-        (watched.calledOff, watched.subscriber.fit) = (nil, nil)
-        people[person] = watched
-        records[person] = nil
-        return true
-    }
-
-    /// The person has a new key: the state is stored anew, or begun anew where a crash has taken it (rescue fails open).
-    func superviseAfterErasure(_ person: PersonID) async {
-        if let watched = people[person] {
-            changes.put(watched, of: person)
-            await storeChanges()
-        } else {
-            await superviseAnew(person)
-        }
     }
 }

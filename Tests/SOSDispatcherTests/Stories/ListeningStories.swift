@@ -112,11 +112,11 @@ struct ListeningStories {
             let alert = try await eventually("the alert") {
                 try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first
             }
-            let judged = await supervision.reached[stream]?.next ?? 0
+            let judged = await supervision.progress.reached[stream]?.next ?? 0
             #expect(judged < count, "the others' backlog was not waited for")
             #expect(alert.t0 == first, "it has the name of the first entry")
             try await eventually("the backlog is judged", within: .seconds(120)) {
-                await supervision.reached[stream]?.next ?? 0 > Int64(count) + 4
+                await supervision.progress.reached[stream]?.next ?? 0 > Int64(count) + 4
             }
             #expect(try await stage.question(ListEmergencies(person: nil, limit: 10)).emergencies.map(\.emergency) == [alert.emergency])
         }
