@@ -10,7 +10,7 @@ enum Exceptions {
     /// Functions of more than `Limits.linesOfFunction` lines, as `path function`.
     static let longFunctions: [String: String] = [
         "Services/SOSDispatcher/Assembly.swift init":
-            "every part once, in the order in which they stand on each other: in pieces it would have to be read from several places",
+            "every part once, in the order in which they stand on each other: in pieces it would have to be read from several places"
     ]
 
     /// Files beside stores, tables and vaults that call `JSONDecoder` themselves, and why nothing from outside comes to it unchecked.

@@ -34,8 +34,6 @@ struct AnonymityPolicy: Hashable, Sendable {
     var organisationDayMicroRho = 100_000
     /// Of a person-day towards everybody together.
     var everybodyDayMicroRho = 400_000
-    /// δ is 10 to the minus this; for reporting ε alone.
-    var deltaExponent = 8
     /// Buckets times types of one release are at most its people divided by this.
     var individualsPerTable = 8
     /// Different cohorts of one organisation in `cohortDays`.
@@ -98,7 +96,6 @@ extension AnonymityPolicy {
         Setting(
             "everybody_day_micro_rho", \.everybodyDayMicroRho, 1000...1_000_000,
             "The same of a person-day towards all organisations together, for ever."),
-        Setting("delta_exponent", \.deltaExponent, 6...12, "Reports of ε are for δ = 10 to the minus this."),
         Setting("individuals_per_table", \.individualsPerTable, 8...1000, "People of a release for each of its tables."),
         Setting("cohorts_admitted", \.admittedCohorts, 1...1000, "Different groups that one organisation may be given in ano.cohort_days."),
         Setting(

@@ -152,11 +152,6 @@ struct StatisticsMechanismTests {
         #expect(touched(.day, classes: false, histograms: true) == 3 && touched(.week, classes: false, histograms: true) == 4)
     }
 
-    @Test("ε is ρ + 2 √(ρ ln 1/δ)", arguments: [(50_000, 1.97), (100_000, 2.81), (400_000, 5.83), (1_500_000, 12.0)])
-    func epsilon(microRho: Int, epsilon: Double) {
-        #expect(abs(StatisticsMechanism.epsilon(microRho: microRho, deltaExponent: 8) - epsilon) < 0.015)
-    }
-
     @Test("one person adds at most 64 to a sum, whatever the value")
     func bounded() {
         for scale in GroupDataType.allCases.flatMap({ $0.scales(.hour) + $0.scales(.day) }) {

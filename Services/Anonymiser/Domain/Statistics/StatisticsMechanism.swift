@@ -41,13 +41,6 @@ struct StatisticsMechanism: Hashable, Sendable {
         let root = square.wholeSquareRoot
         return policy.fewestPerClass + (root * root < square ? root + 1 : root)
     }
-
-    /// ε of a number of releases at the policy's δ: ρ + 2 √(ρ ln 1/δ). For reports alone.
-    static func epsilon(microRho: Int, deltaExponent: Int) -> Double {
-        let rho = Double(microRho) / 1e6
-        let naturalLogarithmOfTen = 2.302585092994046
-        return rho + 2 * (rho * naturalLogarithmOfTen * Double(deltaExponent)).squareRoot()
-    }
 }
 
 /// The exact content of one cell, never to be released or stored. Personal.
