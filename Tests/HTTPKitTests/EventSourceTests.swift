@@ -71,6 +71,17 @@ struct EventSourceTests {
         }
     }
 
+    @Test("A client that had hung up kept its place until the next event was written: now the stream ends with it")
+    func hungUp() async throws {
+        try await withServer(Self.route(News())) { port in
+            let connection = try await Self.listen(port)
+            connection.finishSending()
+            let began = ContinuousClock.now
+            _ = await connection.receiveAll()
+            #expect(.now - began < .seconds(1))
+        }
+    }
+
     @Test("W1: A stream whose caller was lost while it was being opened ends as well")
     func lostWhileOpening() async throws {
         try await withServer(makeServer([Self.route(News())], standing: { _, _ in false })) { port in

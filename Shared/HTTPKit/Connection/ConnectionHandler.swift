@@ -291,7 +291,8 @@ extension ConnectionHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard case .some(.inputClosed) = event as? ChannelEvent else { return context.fireUserInboundEventTriggered(event) }
         isDeaf = true
-        if isIdle || isLingering { context.close(promise: nil) }
+        // Whoever listens to events for ever and hangs up has left: its place is not to be held until the next event finds that out.
+        if isIdle || isLingering || streaming?.isEndless == true { context.close(promise: nil) }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
