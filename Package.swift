@@ -85,6 +85,7 @@ let package = Package(
         systemLibrary("COpenSSL", apt: ["libssl-dev"]),
         systemLibrary("CCurl", apt: ["libcurl4-openssl-dev"]),
         systemLibrary("CZlib", apt: ["zlib1g-dev"]),
+        systemLibrary("CMalloc", apt: ["libc6-dev"]),
 
         // MARK: Shared, floor 1: one outside library each
         shared("Bus", ["Contracts", "CZeroMQ", .logging, .metrics]),
@@ -143,7 +144,7 @@ let package = Package(
             ]),
         service(
             "Anonymiser",
-            ["Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "ServiceKit", .grdb, .logging, .metrics, .lifecycle],
+            ["Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "ServiceKit", "CMalloc", .grdb, .logging, .metrics, .lifecycle],
             resources: [.copy("Resources/group-places.tsv")]),
         service(
             "Operator",
@@ -161,7 +162,8 @@ let package = Package(
         .executableTarget(
             name: "CohortBenchmark",
             dependencies: [
-                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "ServiceKit", .argumentParser, .grdb, .logging, .metrics, .lifecycle,
+                "Contracts", "Bus", "Storage", "Sealing", "HTTPKit", "ServiceKit", "CMalloc", .argumentParser, .grdb, .logging, .metrics,
+                .lifecycle,
             ],
             path: "Benchmarks/Cohorts", exclude: ["Service/App.swift", "Service/README.md"],
             resources: [.copy("Service/Resources/group-places.tsv")], swiftSettings: house),

@@ -100,5 +100,6 @@ struct AnonymiserModule: Sendable {
         ]
         services = opened.parts(publishing: [.groupWindows]) + background + releases.services + [server]
         (self.opened, self.population) = (opened, population)
+        FreedMemory.giveBack()
     }
 }

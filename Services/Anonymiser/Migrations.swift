@@ -26,5 +26,6 @@ enum AnonymiserSchema {
         },
         Migration(2, "subscriptions to groups") { db in try GroupSubscriptionStore.create(in: db) },
         Migration(3, "chunks beside their keys") { db in try ChunkStore.moveBesideKeys(in: db) },
+        Migration(4, "the day of a restore") { db in try HourStore.addRestoredDay(in: db) },
     ]
 }

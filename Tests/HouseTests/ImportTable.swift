@@ -51,6 +51,7 @@ enum ImportTable {
         if isStore(parts) { allowed.insert("GRDB") }
         if isHTTPDoor(parts) { allowed.formUnion(web.union(["CZlib"])) }
         if parts[1] == "Operator" { allowed.insert("ArgumentParser") }
+        if parts.last == "FreedMemory.swift" { allowed.insert("CMalloc") }
         return allowed
     }
 

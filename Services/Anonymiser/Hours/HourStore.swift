@@ -4,6 +4,7 @@ import Contracts
 import Foundation
 import GRDB
 import Sealing
+import ServiceKit
 import Storage
 
 /// How far everything is.
@@ -54,9 +55,23 @@ struct HourStore: Sendable {
             saidThrough: row?.value(0), closedThrough: row?.value(1), rights: row?.value(2) ?? 0, restoredRows: row?.value(3))
     }
 
-    /// See `RestoredPeople`.
-    static func noteRestored(_ db: Database) throws {
-        try db.execute(sql: "UPDATE cohort_state SET restored_rows = (SELECT coalesce(max(row), -1) + 1 FROM cohort_rows)")
+    static func addRestoredDay(in db: Database) throws {
+        try db.execute(sql: "ALTER TABLE cohort_state ADD COLUMN restored_day INTEGER")
+    }
+
+    /// See `RestoredPeople`. - Parameter day: since 1970.
+    static func noteRestored(_ db: Database, on day: Int) throws {
+        try db.execute(
+            sql: """
+                UPDATE cohort_state SET restored_rows = (SELECT coalesce(max(row), -1) + 1 FROM cohort_rows),
+                    restored_day = max(coalesce(restored_day, :day), :day)
+                """, arguments: ["day": day])
+    }
+
+    /// The day, since 1970, on which the store was put back from a copy last. Of it and those before nobody knows what was released since
+    /// the copy was made: which budgets are spent, and which groups were told. Nil where it never was.
+    static func restoredDay(_ db: Database) throws -> Int? {
+        try Int.fetchOne(db.cachedStatement(sql: "SELECT restored_day FROM cohort_state"))
     }
 
     func endRestored(_ db: Database) throws {
@@ -140,7 +155,7 @@ struct HourStore: Sendable {
 extension RestoredPeople {
     /// In the transaction in which the store begins anew.
     static func begin(_ db: Database) throws {
-        try HourStore.noteRestored(db)
+        try HourStore.noteRestored(db, on: Int(Timestamp.now.milliseconds / 86_400_000))
         try ConsumerPositions().forget(db, StreamFamily.cohortProfiles.streams + StreamFamily.accounts.streams)
     }
 }

@@ -123,6 +123,7 @@ struct WindowClosing: Sendable {
             logger.notice("the form of a subscription cannot be judged any more", metadata: ["faults": "\(error.faults.count)"])
             return nil
         }
+        if try await repository.mayHaveForgotten(span.days) { return nil }
         let today = Int(clock().milliseconds.flooredQuotientAndRemainder(dividingBy: 86_400_000).quotient)
         try await repository.touchCohort(request.filters.canonicalBytes, of: kept.organisation, today: today)
         let keys = request.types.map { request.key($0, span) }

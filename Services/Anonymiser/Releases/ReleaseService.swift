@@ -23,6 +23,7 @@ actor ReleaseService {
     private var memory = CohortMemory()
     private var last: Task<Void, Never>?
     private var waiting = 0
+    private var isGivingMemoryBack = false
 
     /// - Parameters:
     ///   - key: the service's own.
@@ -143,9 +144,24 @@ actor ReleaseService {
         }
         let judgement: Judgement
         if let same = try await repeated(one) { judgement = same } else { judgement = try await decide(one, source) }
-        try await repository.keep(judgement)
+        if let row = try await repository.keep(judgement), let note = judgement.cohort { memory.hold(note.members, of: row) }
+        if judgement.cohort != nil { giveMemoryBack() }
         count(judgement, took: ContinuousClock.now - start)
         return judgement.judged.reply
+    }
+
+    /// Beside whatever comes next; where it is under way, what is freed meanwhile waits for the next time.
+    private func giveMemoryBack() {
+        guard !isGivingMemoryBack else { return }
+        isGivingMemoryBack = true
+        Task.detached {
+            FreedMemory.giveBack()
+            await self.hasGivenMemoryBack()
+        }
+    }
+
+    private func hasGivenMemoryBack() {
+        isGivingMemoryBack = false
     }
 
     /// The same request of the same organisation is the same release, and costs nothing.
@@ -181,6 +197,7 @@ actor ReleaseService {
         if let refusal = quota.refusal(request.filters.canonicalBytes, today: one.day) { return refuse(one, refusal) }
         guard rows.count < policy.mostCohortRows else { return refuse(one, .budgetExhausted) }
         if request.isSubscription { return try await open(one, source, rows) }
+        if try await repository.mayHaveForgotten(request.window.days) { return refuse(one, .budgetExhausted) }
 
         let everybody = GroupPeople(source, request.filters, request.types, spent: try await spentDays(one))
         let members = try everybody.guarded(request.window)

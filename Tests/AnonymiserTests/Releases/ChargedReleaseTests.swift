@@ -51,6 +51,26 @@ struct ChargedReleaseTests {
         }
     }
 
+    @Test(
+        "a store that was put back from a copy had forgotten what was charged since, and drew new noise for the same days: they are closed",
+        arguments: ["statistics", "records"])
+    func putBack(product: String) async throws {
+        try await withReleaseStage(PlayedPeople([(30, 1100), (40, 1100)])) { stage async throws in
+            func form(_ age: Int, daysAgo: Int) -> GroupRequestForm {
+                var form = Self.form(age...age, daysAgo: daysAgo)
+                form.product = product
+                return form
+            }
+            let organisation = OrganisationID.random()
+            let before = try await stage.released(form(30, daysAgo: 30), organisation)
+            try await stage.store.write { db in try HourStore.noteRestored(db, on: Samples.today - 20) }
+            #expect(try await stage.ask(form(40, daysAgo: 30), organisation).refusal == .budgetExhausted)
+            #expect(try await stage.ask(form(40, daysAgo: 20), .random()).refusal == .budgetExhausted)
+            #expect(try await stage.ask(form(40, daysAgo: 19), .random()).release != nil)
+            #expect(try await stage.released(form(30, daysAgo: 30), organisation) == before, "what the copy knows is given again")
+        }
+    }
+
     @Test("another organisation is charged for what it sees first, and nobody's day a second time, for the same noise")
     func shared() async throws {
         try await withReleaseStage(PlayedPeople([(30, 1100)])) { stage async throws in

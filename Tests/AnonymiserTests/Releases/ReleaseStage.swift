@@ -13,12 +13,6 @@ import TestKit
 @testable import Anonymiser
 
 struct ReleaseStage {
-    static let migrations = [
-        Migration(1, "releases") { db in
-            try ReleaseStores.create(in: db)
-            try GroupSubscriptionStore.create(in: db)
-        }
-    ]
     /// Tables whose rows say that something was released or charged.
     static let tables = [
         "group_requests", "group_release_tables", "group_tables", "group_table_keys", "group_recoding_steps", "group_cohorts",
@@ -46,7 +40,7 @@ struct ReleaseStage {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         (self.folder, self.population, self.policy, self.key, self.clock) = (folder, population, policy, key, clock)
         store = try Store.open(
-            folder.appendingPathComponent("anonymiser.db"), applicationID: 0x544D_7465, migrations: Self.migrations, logger: logger)
+            folder.appendingPathComponent("anonymiser.db"), applicationID: 0x544D_7465, migrations: AnonymiserSchema.migrations, logger: logger)
         repository = ReleaseRepository(store, sealedUnder: key, policy)
         service = ReleaseService(
             repository, policy, places: Samples.places,

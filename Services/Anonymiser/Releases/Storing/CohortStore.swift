@@ -112,7 +112,7 @@ struct CohortStore: Sendable {
 
     // MARK: Keeping
 
-    func add(_ db: Database, _ note: CohortNote, of organisation: OrganisationID) throws {
+    func add(_ db: Database, _ note: CohortNote, of organisation: OrganisationID) throws -> KeptCohort {
         let sealed = try Seal.seal(note.filters, key: key, context: Self.context(organisation))
         try db.cachedStatement(
             sql: """
@@ -124,12 +124,16 @@ struct CohortStore: Sendable {
                 organisation, Data(sealed), note.window.days.lowerBound, note.window.days.upperBound, note.at, note.day, note.day,
                 note.isAdmitted, note.members.size,
             ])
-        try write(db, note.members, of: db.lastInsertedRowID)
+        let number = db.lastInsertedRowID
+        try write(db, note.members, of: number)
+        return KeptCohort(
+            number: number, filters: note.filters, window: note.window, at: note.at, firstDay: note.day, lastDay: note.day,
+            isAdmitted: note.isAdmitted, size: note.members.size)
     }
 
     /// It is asked about again: who is in it now, over the days of both, and admitted if it ever was.
     /// - Parameter firstDay: see `KeptCohort`.
-    func replace(_ db: Database, _ cohort: KeptCohort, with note: CohortNote, firstDay: Int) throws {
+    func replace(_ db: Database, _ cohort: KeptCohort, with note: CohortNote, firstDay: Int) throws -> KeptCohort {
         let from = min(cohort.window.days.lowerBound, note.window.days.lowerBound)
         let to = max(cohort.window.days.upperBound, note.window.days.upperBound)
         let isAdmitted = note.isAdmitted || cohort.isAdmitted
@@ -144,6 +148,10 @@ struct CohortStore: Sendable {
             ])
         try db.cachedStatement(sql: "DELETE FROM group_cohort_chunks WHERE cohort = ?").execute(arguments: [cohort.number])
         try write(db, note.members, of: cohort.number)
+        return KeptCohort(
+            number: cohort.number, filters: cohort.filters, window: DayWindow(from..<to), at: note.at, firstDay: firstDay,
+            lastDay: note.day,
+            isAdmitted: isAdmitted, size: note.members.size)
     }
 
     /// It counts as asked about today, with the people that it has.

@@ -113,6 +113,11 @@ struct ReleaseRepository: Sendable {
         try await store.read { [cohorts] db in try cohorts.members(db, of: cohort) }
     }
 
+    /// Whether releases of these days may have been forgotten with a copy that was put back: nothing more is made of them.
+    func mayHaveForgotten(_ days: Range<Int>) async throws -> Bool {
+        try await store.read { db in try HourStore.restoredDay(db) }.map { days.lowerBound <= $0 } ?? false
+    }
+
     /// By day of a window, who can take part in no further statistics of it.
     func spentDays(_ window: DayWindow) async throws -> [Int: Bitmap] {
         try await store.read { [budgets, policy] db in
@@ -203,29 +208,31 @@ struct ReleaseRepository: Sendable {
     // MARK: Writing
 
     /// Everything or nothing. Once it returns, the release is charged and kept; before, nothing has happened.
-    func keep(_ judgement: Judgement) async throws {
+    /// - Returns: the group as it counts from now on; nil where no people were looked at.
+    func keep(_ judgement: Judgement) async throws -> KeptCohort? {
         try await store.write { [self] db in
             let judged = judgement.judged
             try requests.add(db, judged)
-            if let cohort = judgement.cohort { try keep(db, cohort, of: judged.organisation) }
+            let cohort = try judgement.cohort.map { try keep(db, $0, of: judged.organisation) }
             try budgets.charge(db, judgement.charge, to: judged.organisation)
             for table in judgement.made.new { try tables.add(db, table) }
             if let step = judgement.made.step, let digest = judgement.stepDigest { try tables.keep(db, step: step, digest) }
             try requests.add(db, tables: judgement.made.digests, of: judged.request)
             for digest in judgement.made.digests { try tables.show(db, digest, to: judged.organisation) }
             if let opened = judgement.opened { try subscriptions.add(db, opened, judged.request, of: judged.organisation) }
+            return cohort
         }
     }
 
     /// One row for each group. With an area its people depend on the days, so that each window has a row of its own.
-    private func keep(_ db: Database, _ note: CohortNote, of organisation: OrganisationID) throws {
+    private func keep(_ db: Database, _ note: CohortNote, of organisation: OrganisationID) throws -> KeptCohort {
         let oldest = note.day - policy.cohortDays
         let before = try cohorts.rows(db, of: organisation, after: oldest).first {
             $0.filters == note.filters && (!note.dependsOnDays || $0.window == note.window)
         }
         guard let before else { return try cohorts.add(db, note, of: organisation) }
         // Whose first day is forgotten begins to count anew.
-        try cohorts.replace(db, before, with: note, firstDay: before.firstDay > oldest ? before.firstDay : note.day)
+        return try cohorts.replace(db, before, with: note, firstDay: before.firstDay > oldest ? before.firstDay : note.day)
     }
 
     // MARK: Forgetting

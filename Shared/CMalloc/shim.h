@@ -1,0 +1,3 @@
+// glibc's own functions of its allocator, which Swift's module of glibc leaves out.
+#pragma once
+#include <malloc.h>
