@@ -160,7 +160,7 @@ struct GroupRoutes: Sendable {
         ) { exchange in
             let standing = try await admit(exchange, .requestsRead)
             let found = try await service.windows(
-                of: exchange.identifier("group"), standing.id, after: try exchange.cursor { Int($0) } ?? 0,
+                of: exchange.identifier("group"), standing.id, after: try exchange.cursor { Int($0).flatMap { $0 >= 0 ? $0 : nil } } ?? 0,
                 limit: try exchange.pageLimit)
             guard let found else { throw Problem.absent }
             return try .json(Page(items: found.items.map { GroupWindowItem($0) }, next: found.next.map { String($0) }))
