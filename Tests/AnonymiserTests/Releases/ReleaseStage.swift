@@ -40,7 +40,8 @@ struct ReleaseStage {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         (self.folder, self.population, self.policy, self.key, self.clock) = (folder, population, policy, key, clock)
         store = try Store.open(
-            folder.appendingPathComponent("anonymiser.db"), applicationID: 0x544D_7465, migrations: AnonymiserSchema.migrations, logger: logger)
+            folder.appendingPathComponent("anonymiser.db"), applicationID: 0x544D_7465, migrations: AnonymiserSchema.migrations,
+            logger: logger)
         repository = ReleaseRepository(store, sealedUnder: key, policy)
         service = ReleaseService(
             repository, policy, places: Samples.places,
