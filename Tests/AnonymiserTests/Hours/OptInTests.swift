@@ -68,9 +68,10 @@ struct OptInTests {
             try await stage.close(through: Self.midnight + 24)
             try await stage.say(anna, CohortStage.profile(since: Self.midnight + 3))
             let data = await stage.population.current()
-            #expect(try data.rate(of: 0, from: Self.midnight) == nil)
-            #expect(try data.rate(of: 0, .sixHours, from: Self.midnight) == nil)
-            #expect(try data.rate(of: 0, .day, from: Self.midnight) == nil)
+            for granularity in [Granularity.hour, .sixHours, .day] {
+                #expect(try data.rate(of: 0, granularity, from: Self.midnight) == nil)
+                #expect(try data.countedRates(granularity, from: Self.midnight) == 0)
+            }
             #expect(data.hasData(.heartRate, day: Samples.today).isEmpty)
             await stage.store.close()
         }

@@ -109,4 +109,12 @@ extension CohortData {
         let code = try values(.heartRate, span, granularity).columns[0][row]
         return code == 0 ? nil : Int(code) - 1
     }
+
+    /// Of how many who may be in a group a table of the bucket would tell, without its column.
+    func countedRates(_ granularity: Granularity = .hour, from hour: Int) throws -> Int {
+        let span = TimeSpan(hour * TimeSpan.perHour, hour * TimeSpan.perHour + (granularity.length ?? TimeSpan.perDay))
+        let members = columns.eligible(for: .heartRate)
+        return try counted(.heartRate, span, granularity, of: members, in: ClassColumn(RecodingPath([]), cohort: members, columns: []))
+            .people
+    }
 }
