@@ -22,6 +22,7 @@ struct IngestBenchmark {
         }
         rows += try await pacedRows(pair)
         rows.append(try await heardRow(pair))
+        rows.append(try await HourSumsBenchmark(stage: stage, pair: pair).row())
         rows.append(try await edgeRow(pair))
         rows += try await lostRows(pair)
         pair.end()

@@ -57,6 +57,8 @@ final class IngestPair {
                 + "\(each) µs of processor each; \(outcome.refused) refused, \(outcome.failed) failed")
     }
 
+    var people: [PersonID] { devices.map(\.person) }
+
     func acknowledged(by target: Wrk.Target) -> Int { acknowledgedEntries[target] ?? 0 }
 
     /// Kills it after a second of load and starts it again; how long from the start until it answers.

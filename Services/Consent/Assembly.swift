@@ -61,6 +61,8 @@ struct ConsentModule: Sendable {
 
     /// Streams and questions are open when this returns; HTTP opens when `services` run.
     init(_ settings: ConsentSettings, on runtime: Runtime) async throws {
+        // The longest part of a start that waits for nothing: read while the stores are opened.
+        async let places = AccountModule.places(settings.accounts)
         let stores = try await ConsentStores(settings, on: runtime)
         let opened = stores.opened
         let outbox = try await MessageOutbox(in: opened.store, on: runtime)
@@ -84,7 +86,7 @@ struct ConsentModule: Sendable {
                 passwordRule: logIns.passwordRule, credentials: logIns.credentials, lookups: lookups,
                 serviceKey: accountsKey, answersKey: runtime.key("answers"), publicOrigin: runtime.settings.publicOrigin,
                 logger: runtime.logger, ending: logIns.ending, profilesWakeUp: profilesWakeUp, people: people),
-            settings: settings.accounts, dependencies: try await AccountDependencies(on: runtime))
+            settings: settings.accounts, places: try await places, dependencies: try await AccountDependencies(on: runtime))
         sharing = try SharingModule(
             on: .init(
                 store: opened.store, keys: opened.keys, answers: opened.answers, epoch: opened.epoch, outbox: outbox, relays: relays,

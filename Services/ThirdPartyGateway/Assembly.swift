@@ -70,7 +70,7 @@ struct GatewayModule: Sendable {
                 summary: "Ask for data, be allowed, pay, download, and miss nothing that comes next.", prefix: "thirdparty",
                 clientCredentials: .init(tokenPath: TokenRoutes.path, scopes: Right.allCases.map { ($0.rawValue, $0.summary) })),
             routes: routes.all, webhooks: WebhookEvent.allCases.map(\.documentation), store: opened.store, tokens: checker,
-            authenticate: organisations.authenticate(checker))
+            remarks: groups.service.remarks, authenticate: organisations.authenticate(checker))
         let background = [Background(stores.outbox.run), Background(accounts.run), Background(erasures.run)]
         services =
             opened.parts(publishing: []) + background + organisations.services + payments.services + subscriptions.services

@@ -137,6 +137,19 @@ extension Problem {
             I record dei gruppi non sono consegnati alla sua organizzazione, nemmeno quelli già rilasciati. Chieda il prodotto \
             `statistics`, o il motivo al gestore: GET /thirdparty/v1/support dice dove.
             """)
+    static let groupReleaseLost = Problem(
+        "group-release-lost", status: 410, title: "What was released is not kept any more",
+        italianTitle: "Quanto era stato rilasciato non è più conservato",
+        detail:
+            """
+            The operator has put back a copy from before this was released. Ask for the money back (GET /thirdparty/v1/support says \
+            where), and send the request anew.
+            """,
+        italianDetail:
+            """
+            Il gestore ha ripristinato una copia precedente al rilascio. Chieda il rimborso (GET /thirdparty/v1/support dice dove) e invii \
+            di nuovo la richiesta.
+            """)
     static let groupAnswerAwaited = Problem(
         "group-answer-awaited", status: 503, title: "The answer is not there yet", italianTitle: "La risposta non c'è ancora")
     static let groupNotReleased = Problem(
@@ -147,6 +160,44 @@ extension Problem {
 }
 
 extension Problem {
+    /// With what helps against this reason. No number and nothing of what was asked: the same bytes for everything that is refused for it.
+    static func groupRefused(for reason: GroupRefusal) -> Problem {
+        switch reason {
+        case .tooFewIndividuals: groupNotAnonymisable
+        case .tooSimilar:
+            groupNotAnonymisable.saying(
+                """
+                Too few people tell this group from one that your organisation has asked for before, released or refused: the two together \
+                would describe those few. The same request as before gets the same data again; a new one has to be wider or narrower by \
+                many more people.
+                """,
+                italian:
+                    """
+                    Troppo poche persone distinguono questo gruppo da uno già chiesto dalla sua organizzazione, rilasciato o rifiutato: \
+                    insieme descriverebbero quelle poche. La stessa richiesta di prima riottiene gli stessi dati; una nuova deve essere più \
+                    ampia o più stretta di molte più persone.
+                    """)
+        case .budgetExhausted:
+            groupNotAnonymisable.saying(
+                """
+                Of a day of this period no further statistics are given to your organisation, whoever is in them. Choose other days, or ask \
+                again for statistics that you have had: they are given again.
+                """,
+                italian:
+                    """
+                    Di un giorno di questo periodo non si danno altre statistiche alla sua organizzazione, chiunque vi sia compreso. Scelga \
+                    altri giorni, o chieda di nuovo statistiche già avute: sono date di nuovo.
+                    """)
+        }
+    }
+
+    /// - Parameter head: the last number that was given.
+    static func cursorAhead(of head: Int64) -> Problem {
+        cursorAhead.saying(
+            "The last number given here is \(head). Go on after the last number of this subscription that you have stored.",
+            italian: "L'ultimo numero dato qui è \(head). Prosegua dopo l'ultimo numero di questo abbonamento che ha conservato.")
+    }
+
     /// Nothing of this id that is the caller's. Whether it is somebody else's is not told.
     static let absent: Problem = {
         var problem = Problem.notFound

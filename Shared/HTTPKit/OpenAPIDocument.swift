@@ -2,6 +2,7 @@
 
 import Contracts
 import HTTPTypes
+import Synchronization
 
 /// Holds every route, internal ones included, and what HTTPKit answers by itself.
 package enum OpenAPIDocument {
@@ -11,16 +12,33 @@ package enum OpenAPIDocument {
         var headers: [String: JSONValue] = [:]
     }
 
+    private final class Written: Sendable {
+        private let known = Mutex<String?>(nil)
+
+        func text(_ write: () -> String) -> String {
+            known.withLock { text in
+                if let text { return text }
+                let new = write()
+                text = new
+                return new
+            }
+        }
+    }
+
     static func route(
         _ description: HTTPServer.Description, describing routes: [Route], _ webhooks: [WebhookDescription] = []
     ) -> Route {
-        func itself(_ text: String) -> Route {
+        @Sendable func itself(_ text: @escaping @Sendable () -> String) -> Route {
             Route(
                 .get, "/\(description.prefix)/openapi.json", as: "getOpenAPIDocument", access: .anyone, summary: "This document",
                 answers: [.json(200, "OpenAPI 3.1", .anything)]
-            ) { _ in .text(text, contentType: MediaType.json) }
+            ) { _ in .text(text(), contentType: MediaType.json) }
         }
-        return itself(json(description, routes: routes + [itself("")], webhooks: webhooks).text)
+        // Written when somebody asks first: a service is back before it has described itself.
+        let written = Written()
+        return itself {
+            written.text { json(description, routes: routes + [itself { "" }], webhooks: webhooks).text }
+        }
     }
 
     /// The same routes and webhooks in the same order give the same bytes.

@@ -24,7 +24,9 @@ package struct ModuleGroup: Sendable {
             services: modules.map {
                 .init(
                     service: Module(module: $0, folder: folder, logger: logger), successTerminationBehavior: .gracefullyShutdownGroup,
-                    failureTerminationBehavior: .gracefullyShutdownGroup)
+                    failureTerminationBehavior: .gracefullyShutdownGroup,
+                    // Without a name the package describes the module with all that it holds, keys too, and logs that.
+                    serviceName: "\(type(of: $0))")
             },
             gracefulShutdownSignals: signals, logger: logger)
         configuration.maximumGracefulShutdownDuration = Self.drain

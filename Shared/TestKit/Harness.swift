@@ -133,7 +133,8 @@ package struct Running: Sendable {
     package init(_ services: [any Service]) {
         let group = ServiceGroup(
             configuration: .init(
-                services: services.map { .init(service: $0, successTerminationBehavior: .ignore) }, logger: Self.quiet))
+                services: services.map { .init(service: $0, successTerminationBehavior: .ignore, serviceName: "\(type(of: $0))") },
+                logger: Self.quiet))
         self.group = group
         task = Task { try await group.run() }
     }

@@ -13,14 +13,14 @@ struct SyntheticFacts: Sendable {
 }
 
 extension SyntheticFacts {
-    /// Each hour is closed before the next one is said, so that what is open stays small.
-    /// - Parameter closing: of which nothing runs yet.
-    init(_ people: ProfileRepository, _ sums: HourRepository, closing: HourClosing, in store: Store) {
+    /// - Parameter closing: of which nothing runs yet: each hour is closed before the next one is said, so that what is open stays small.
+    ///   Nil where it runs, and closes them by itself.
+    init(_ people: ProfileRepository, _ sums: HourRepository, closing: HourClosing?, in store: Store) {
         profiles = { told in try await store.write { db in for one in told { try people.apply(db, one) } } }
         hours = { told in try await store.write { db in for one in told { try sums.apply(db, one) } } }
         closed = { told in
             try await store.write { db in try sums.apply(db, told) }
-            while case .atOnce = try await closing.round() {}
+            while let closing, case .atOnce = try await closing.round() {}
         }
     }
 }

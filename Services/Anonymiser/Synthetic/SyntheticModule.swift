@@ -46,6 +46,9 @@ enum SyntheticStage: Hashable, Sendable {
 struct SyntheticModule: Sendable {
     /// Facts of one transaction.
     static let slice = 4096
+    /// After the end of an hour, as ingest does.
+    static let watermark = Duration.seconds(600)
+    private static let look = Duration.seconds(30)
 
     private let settings: SyntheticSettings
     private let store: Store
@@ -107,17 +110,41 @@ struct SyntheticModule: Sendable {
             try await facts.profiles(slice.map { CohortProfileState(person: $0.person, profile: $0.profile(since: since)) })
         }
         for hour in plan.hours {
-            for slice in Self.slices(people) {
-                let told = slice.compactMap { $0.summed(hour) }
-                if !told.isEmpty { try await facts.hours(told) }
-            }
-            try await facts.closed(
-                CohortHoursClosed(through: Timestamp(milliseconds: Int64(hour + 1) * CohortHourSummed.milliseconds)))
+            try await Self.say(hour, of: people, into: facts)
             let done = hour + 1 - plan.hours.lowerBound
             if done.isMultiple(of: 24) {
                 logger.notice("people are being made up", metadata: ["days": "\(done / 24)", "of": "\(plan.days.count)"])
             }
         }
+    }
+
+    private static func say(_ hour: Int, of people: [SyntheticPerson], into facts: SyntheticFacts) async throws {
+        for slice in slices(people) {
+            let told = slice.compactMap { $0.summed(hour) }
+            if !told.isEmpty { try await facts.hours(told) }
+        }
+        try await facts.closed(CohortHoursClosed(through: Timestamp(milliseconds: Int64(hour + 1) * CohortHourSummed.milliseconds)))
+    }
+
+    // MARK: Going on
+
+    /// Where the settings ask for it: says each hour once it is over, and those that passed while nothing ran, until it is cancelled.
+    /// - Parameter saidThrough: the first hour since 1970 that is not said yet.
+    func goOn(into facts: SyntheticFacts, saidThrough: @escaping @Sendable () async throws -> Int?) async throws {
+        guard settings.isLive, let plan = try await store.read({ [marks] db in try marks.mark(db) })?.plan else { return }
+        let people = (0..<plan.people).map { plan.person($0, country.towns) }
+        try await WorkLoop(every: Self.look, backoff: Backoff(.seconds(1), upTo: Self.look)) { [logger] error in
+            logger.error("an hour of made-up people could not be said and is tried again", metadata: ["error": "\(error.logReason)"])
+        }.poll {
+            for hour in Self.hours(of: plan, from: try await saidThrough(), at: .now) { try await Self.say(hour, of: people, into: facts) }
+        }
+    }
+
+    /// What is to be said now; after a long absence as many days of it as were made up at first.
+    static func hours(of plan: SyntheticPlan, from next: Int?, at now: Timestamp) -> Range<Int> {
+        let end = Int((now - watermark).milliseconds.flooredQuotientAndRemainder(dividingBy: CohortHourSummed.milliseconds).quotient)
+        let first = max(next ?? plan.hours.upperBound, end - plan.hours.count)
+        return min(first, end)..<end
     }
 
     private static func slices(_ people: [SyntheticPerson]) -> [ArraySlice<SyntheticPerson>] {

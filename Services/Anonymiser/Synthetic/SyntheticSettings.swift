@@ -9,6 +9,8 @@ struct SyntheticSettings: Hashable, Sendable {
     let people: Int
     let days: Int
     let seed: UInt64
+    /// Whether they measure on after these days.
+    let isLive: Bool
     /// Where it is written down who was made up; nil for nowhere.
     let shadow: URL?
 
@@ -22,10 +24,14 @@ struct SyntheticSettings: Hashable, Sendable {
             reader.read(
                 .integer(
                     "ano.synthetic_seed", default: 1, in: 0...Int(Int32.max), "From the same seed the same people are made up.")))
+        isLive = reader.read(
+            .flag(
+                "ano.synthetic_live", default: false,
+                "Whether made-up people go on measuring, so that hours close and subscriptions have windows, as in a sandbox."))
         shadow = reader.read(
             .optionalPath("ano.synthetic_shadow", "File in which tests find who was made up, with every value; none: nowhere."))
-        if people == 0, shadow != nil {
-            reader.refuse("ano.synthetic_shadow", "is for a population that is made up: ano.synthetic_people says how many")
+        for (name, isSet) in [("ano.synthetic_shadow", shadow != nil), ("ano.synthetic_live", isLive)] where people == 0 && isSet {
+            reader.refuse(name, "is for a population that is made up: ano.synthetic_people says how many")
         }
     }
 

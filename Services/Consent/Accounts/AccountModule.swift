@@ -47,7 +47,10 @@ struct AccountModule: Sendable {
 
     /// Needs `AccountRepository`, `CredentialStore` and `MailLinkStore`, `AnonymousSharingStore`, `CohortSharerStore`, `JobTable`,
     /// `IdempotencyKeys` in the store.
-    init(on dependencies: Dependencies, settings: AccountSettings, dependencies others: AccountDependencies) throws {
+    /// - Parameter places: see `places(_:)`.
+    init(
+        on dependencies: Dependencies, settings: AccountSettings, places: PlaceList, dependencies others: AccountDependencies
+    ) throws {
         let vault = ProfileVault(keys: dependencies.keys, serviceKey: dependencies.serviceKey)
         let links = MailLinkStore()
         let mail = AccountMailStore(
@@ -58,7 +61,6 @@ struct AccountModule: Sendable {
             events: PeopleEventStore(epoch: dependencies.epoch, vault: vault, relay: dependencies.people), mail: mail, links: links,
             consents: ConsentRecordStore(vault: vault),
             jobs: AccountJobStore(vault: vault), credentials: dependencies.credentials)
-        let places = try Self.places(settings)
         let (store, logger) = (dependencies.store, dependencies.logger)
         let jobs = AccountJobs(store: store, repository: repository, dependencies: others, logger: logger)
         registrations = RegistrationService(

@@ -120,8 +120,10 @@ struct Sandbox: AsyncParsableCommand {
         "TRACKME_PAY_SANDBOX": "true", "TRACKME_ORG_WEBHOOK_PRIVATE": "true",
         // Enough for groups of more than 1000, and made up in seconds.
         "TRACKME_ANO_SYNTHETIC_PEOPLE": "5000", "TRACKME_ANO_SYNTHETIC_DAYS": "3",
+        "TRACKME_ANO_SYNTHETIC_LIVE": "true",
     ]
-    /// 5.00 EUR a request and some cents a day, so that paying can be tried too.
+    /// 5.00 EUR a request and some cents a day, and 10.00 EUR a group, so that paying can be tried too.
     private static let ownPrices = PriceList(
-        currency: "EUR", perRequest: 500, usual: .init(seconds: 20, minutes: 10, hours: 5), taxBasisPoints: 2200)
+        currency: "EUR", perRequest: 500, usual: .init(seconds: 20, minutes: 10, hours: 5), taxBasisPoints: 2200,
+        groups: .init(perRequest: 1000, perThousandEntries: 10))
 }

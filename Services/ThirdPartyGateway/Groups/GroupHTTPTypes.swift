@@ -126,13 +126,13 @@ struct GroupRefusalBody: Codable, Sendable {
     var status: Int
     var detail: String?
     var reason: GroupRefusal
-    /// As `detail`.
+    /// The same for every reason (ANO-08); `detail` says what helps against this one.
     var message: String?
 
     init(_ reason: GroupRefusal, in language: Language) {
         let problem = Problem.groupNotAnonymisable.said(in: language)
         (type, title, status) = (problem.type, problem.title, problem.status)
-        (detail, self.reason, message) = (problem.detail, reason, problem.detail)
+        (detail, self.reason, message) = (Problem.groupRefused(for: reason).said(in: language).detail, reason, problem.detail)
     }
 
     /// It holds no request's id either.

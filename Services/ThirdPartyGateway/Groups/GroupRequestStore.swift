@@ -119,6 +119,13 @@ struct GroupRequestStore: Sendable {
         try rows(db, "status = 'sending' ORDER BY tried_at LIMIT ?", [limit])
     }
 
+    /// How many of them were sent before a moment.
+    func waiting(_ db: Database, since moment: Timestamp) throws -> Int {
+        try Int.fetchOne(
+            db.cachedStatement(sql: "SELECT count(*) FROM group_requests WHERE status = 'sending' AND created_at < ?"), arguments: [moment]
+        ) ?? 0
+    }
+
     private func rows(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [StoredGroupRequest] {
         try Row.fetchAll(db.cachedStatement(sql: "\(Self.columns) WHERE \(condition)"), arguments: arguments).map { row in
             guard let id: GroupRequestID = row.value(1), let organisation: OrganisationID = row.value(2),

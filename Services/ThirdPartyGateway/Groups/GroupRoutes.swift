@@ -150,12 +150,12 @@ struct GroupRoutes: Sendable {
             description: """
                 Needs `requests:read`. \
                 Each is told once; one that had too few people is joined with the next ones for up to seven days and withheld then. Go on \
-                after the last number that you have. `…/events` tells each as it comes, and so do endpoints (`group-window.released`, \
+                after the last number that you have; one that was never given is refused (`\(Problem.cursorAhead.name)`). `…/events` tells each as it comes, and so do endpoints (`group-window.released`, \
                 `group-window.withheld`).
                 """, parameters: [Self.groupID, .limit, .after],
             answers: [
                 .json(200, "One page", Page<GroupWindowItem>.self, example: Examples.page(Examples.groupWindow)), .noAdmission,
-                .problem(404, "not-found"),
+                .problem(400, Problem.cursorAhead.name), .problem(404, "not-found"),
             ]
         ) { exchange in
             let standing = try await admit(exchange, .requestsRead)
@@ -177,13 +177,16 @@ struct GroupRoutes: Sendable {
                 with `head`, the last number, and `state` (`running`, `ended`) where nothing is new and every 15 s without windows. \
                 Entries are fetched by the number. It breaks off within seconds once a client's token, a member's session or the right is \
                 lost. A break is mended by `Last-Event-ID` (or `after`), as browsers do by themselves; without either it begins with the \
-                first window. Once it has ended the last windows may come some minutes later: the stream stays open until you close it.
+                first window; a number that was never given is refused (`\(Problem.cursorAhead.name)`). Once it has ended the last windows may come some minutes later: the stream stays open until you close it.
                 """,
             parameters: [
                 Self.groupID, .header("Last-Event-ID", .string(pattern: "^[0-9]{1,18}$"), "The last number that you have."),
                 .query("after", .string(pattern: "^[0-9]{1,18}$"), "The same, where no header can be sent."),
             ], events: "Windows, as `GroupWindow`.",
-            refusals: [.noAdmission, .problem(404, "not-found"), .problem(503, Problem.groupAnswerAwaited.name)], yields: .liveView
+            refusals: [
+                .noAdmission, .problem(400, Problem.cursorAhead.name), .problem(404, "not-found"),
+                .problem(503, Problem.groupAnswerAwaited.name),
+            ], yields: .liveView
         ) { exchange in
             let standing = try await admit(exchange, .requestsRead)
             let id: GroupRequestID = try exchange.identifier("group")
@@ -196,6 +199,7 @@ struct GroupRoutes: Sendable {
             // It may be opened yet.
             guard shown.stored.status != .sending else { throw Self.notThereYet }
             guard shown.outcome?.subscription != nil else { throw Problem.noGroupSubscription }
+            if after > 0 { _ = try await service.windows(of: id, standing.id, after: after, limit: 1) }
             guard let events = GroupWindowEvents(of: id, standing.id, after: after, service: service) else {
                 throw SubscriptionRoutes.manyStreams
             }
@@ -219,7 +223,18 @@ struct GroupRoutes: Sendable {
 
     // MARK: Fetching
 
-    private static let forms = [MediaType.json, "application/x-ndjson", "text/csv"]
+    private enum Form: String, CaseIterable {
+        case json, ndjson, csv
+
+        var mediaType: String {
+            switch self {
+            case .json: MediaType.json
+            case .ndjson: "application/x-ndjson"
+            case .csv: "text/csv"
+            }
+        }
+    }
+
     /// Entries of one page.
     private static let most = ReadGroupRelease.mostEntries
     private static let usual = 1000
@@ -233,13 +248,14 @@ struct GroupRoutes: Sendable {
             description: """
                 Needs `data:read`. \
                 As JSON page by page, by table and time; go on while `next` is not null, also after a page that holds nothing. As \
-                NDJSON or CSV (`Accept`) the whole at once, as fast as you read. Each entry describes at least ten people, or, in \
+                NDJSON or CSV (`format`, or `Accept`) the whole at once, as fast as you read. Each entry describes at least ten people, or, in \
                 statistics, carries noise. The hours of a day are those in UTC in which an entry begins. The header \
                 `\(ResponsibilityNotice.header)` reminds of who answers for the data.
                 """,
             parameters: [
                 Self.groupID, .query("window", .integer(in: 1...Int.max), "Of a subscription: the number of a released window."),
-                .query("type", .string(length: 1...64), "Only those of this type."),
+                .query("format", .oneOf(Form.allCases.map(\.rawValue)), "Instead of `Accept`."),
+                .query("type", .string(length: 1...64), "Only those of this type, which is one of those that were asked for."),
                 .query("hourFrom", .integer(in: GroupEntryChoice.hours), "Only those that begin in this hour of a day or later."),
                 .query("hourTo", .integer(in: GroupEntryChoice.hours), "Only before this hour; over midnight where `hourFrom` is later."),
                 .query("limit", .integer(in: 1...Self.most), "Of JSON: entries at most; \(Self.usual) unless told."), .after,
@@ -248,11 +264,12 @@ struct GroupRoutes: Sendable {
                 Answer(
                     200, "One page, or the whole",
                     contents: [.init(MediaType.json, GroupEntryJSON.pageSchema, examples: [Examples.groupEntries])]
-                        + Self.forms.dropFirst().map { .init($0, .string()) }
+                        + Form.allCases.dropFirst().map { .init($0.mediaType, .string()) }
                 ).sending(.dataResponsibility),
                 .noAdmission, .problem(402, Problem.paymentOutstanding.name),
                 .problem(403, Problem.notEntitled.name, Problem.statisticsOnly.name), .problem(404, "not-found"),
                 .problem(406, "not-acceptable"), .problem(409, Problem.groupNotReleased.name),
+                .problem(410, Problem.groupReleaseLost.name),
                 .problem(503, Problem.dataInPreparation.name),
             ]
         ) { exchange in
@@ -265,12 +282,17 @@ struct GroupRoutes: Sendable {
                 hourTo: try exchange.queryInteger("hourTo", in: GroupEntryChoice.hours))
             let limit = try exchange.queryInteger("limit", in: 1...Self.most) ?? Self.usual
             let after = try exchange.cursor { String($0) }
-            let form = try exchange.preferred(of: Self.forms)
+            let named: Form? = try exchange.queryChoice("format")
+            let accepted = try named?.mediaType ?? exchange.preferred(of: Form.allCases.map(\.mediaType))
             let answer = try await DataRoutes.answering { () async throws -> HTTPAnswer in
-                guard form != MediaType.json else {
+                let released = try await service.released(asked.request, of: asked.organisation, window: asked.window)
+                if let type = choice.type, !released.types.contains(type) {
+                    throw Problem.invalidParameter("query:type", .notAnOption(released.types))
+                }
+                guard accepted != MediaType.json else {
                     return try await page(asked, choice, after: after, limit: limit)
                 }
-                return try await whole(asked, choice, as: form)
+                return try await whole(asked, choice, as: accepted, released.attributes)
             }
             return answer.with(.dataResponsibility, ResponsibilityNotice.text)
         }
@@ -300,12 +322,10 @@ struct GroupRoutes: Sendable {
 
     /// The first page is read before anything is answered, so that what is refused is refused as a problem. Of the others one at a time
     /// is in memory; where one may not leave any more the connection is cut, so that the caller sees that it is not whole.
-    private func whole(_ asked: AskedEntries, _ choice: GroupEntryChoice, as form: String) async throws -> HTTPAnswer {
-        var table: GroupEntryTable?
-        if form == "text/csv" {
-            table = GroupEntryTable(
-                attributes: try await service.attributes(asked.request, of: asked.organisation, window: asked.window))
-        }
+    private func whole(
+        _ asked: AskedEntries, _ choice: GroupEntryChoice, as form: String, _ attributes: [String]
+    ) async throws -> HTTPAnswer {
+        let table = form == Form.csv.mediaType ? GroupEntryTable(attributes: attributes) : nil
         let first = try await asked.page(of: service, after: nil, limit: Self.most)
         return .stream(contentType: form) { [service, table] writer in
             if let table { try await writer.write(table.header) }

@@ -27,6 +27,8 @@ struct GroupService: Sendable {
     private static let backoff = Backoff(.milliseconds(250), upTo: .seconds(15))
     /// Polls in case a wake-up was lost.
     private static let pollInterval = Duration.seconds(10)
+    /// A release of a million people takes seconds.
+    private static let longestAnswer = Duration.seconds(10)
     /// How long a request of which nothing came can be looked at.
     static let refusedKept = Duration.seconds(30 * 86_400)
 
@@ -130,6 +132,13 @@ struct GroupService: Sendable {
         }
     }
 
+    /// That the anonymiser keeps organisations waiting, for whoever looks at the gateway alone.
+    func remarks() async -> [String] {
+        let waiting = try? await store.readBriefly { [table, clock] db in try table.waiting(db, since: clock() - Self.longestAnswer) }
+        guard let waiting, waiting > 0 else { return [] }
+        return ["\(waiting) group requests wait for the anonymiser's answer"]
+    }
+
     // MARK: Ending
 
     /// No further window comes once the anonymiser has heard of it, which may be later. Nothing happens to what is no subscription, and
@@ -198,6 +207,7 @@ struct GroupService: Sendable {
     }
 
     /// The windows of a subscription, in their order.
+    /// - Parameter after: the last number that the caller has; `cursor-ahead` above the last that was given.
     /// - Returns: nil where there is no such request, or it is another organisation's.
     func windows(
         of id: GroupRequestID, _ organisation: OrganisationID, after: Int, limit: Int
@@ -205,6 +215,10 @@ struct GroupService: Sendable {
         try await store.read { [table, windowTable] db in
             guard let stored = try table.find(db, id), stored.organisation == organisation else { return nil }
             let rows = try windowTable.windows(db, of: id, after: after, limit: limit + 1)
+            if rows.isEmpty, after > 0 {
+                let head = try windowTable.head(db, of: id)
+                guard after <= head else { throw Problem.cursorAhead(of: Int64(head)) }
+            }
             let items = Array(rows.prefix(limit))
             return (items, rows.count > limit ? items.last?.sequence : nil)
         }
@@ -232,14 +246,20 @@ struct GroupService: Sendable {
 
     // MARK: Reading
 
-    /// The attributes of entries that may leave now (ANO-12).
+    /// What entries are of.
+    struct Released: Sendable {
+        let types: [String]
+        let attributes: [String]
+    }
+
+    /// Of entries that may leave now (ANO-12).
     /// - Parameter window: of a subscription alone.
     /// - Throws: `not-found`, `statistics-only`, `group-not-released`, or the problem of a `DataAccess.Refusal`.
-    func attributes(_ id: GroupRequestID, of organisation: OrganisationID, window: Int?) async throws -> [String] {
+    func released(_ id: GroupRequestID, of organisation: OrganisationID, window: Int?) async throws -> Released {
         guard let shown = try await find(id, of: organisation) else { throw Problem.absent }
         let product = shown.outcome?.release?.product ?? shown.outcome?.subscription?.product
         if let product, try await !products(of: organisation).allows(product) { throw Problem.statisticsOnly }
-        guard let attributes = try await attributes(shown, window) else {
+        guard let released = try await released(shown, window) else {
             if shown.outcome?.subscription != nil {
                 throw Problem.groupNotReleased.saying(
                     "Name a window that is released: see the list of windows.",
@@ -252,23 +272,25 @@ struct GroupService: Sendable {
         guard shown.bill?.status == .paid else {
             throw (shown.bill?.hold.map { DataAccess.Refusal.held($0) } ?? .paymentOutstanding).problem
         }
-        return attributes
+        return released
     }
 
     /// Nil where nothing is released.
-    private func attributes(_ shown: ShownGroupRequest, _ window: Int?) async throws -> [String]? {
-        guard let window else { return shown.outcome?.release?.attributes }
-        let (id, subscription) = (shown.stored.id, shown.outcome?.subscription)
+    private func released(_ shown: ShownGroupRequest, _ window: Int?) async throws -> Released? {
+        guard let window else { return shown.outcome?.release.map { Released(types: $0.types, attributes: $0.attributes) } }
+        guard let subscription = shown.outcome?.subscription else { return nil }
+        let id = shown.stored.id
         let told = try await store.read { [windowTable] db in try windowTable.find(db, window, of: id) }
-        return told?.status == .released ? subscription?.attributes : nil
+        guard told?.status == .released else { return nil }
+        return Released(types: subscription.types, attributes: subscription.attributes)
     }
 
     /// One page of the entries. Looked at anew before each: what was paid may go back meanwhile.
-    /// - Throws: as `attributes`; `DataRefusal`.
+    /// - Throws: as `released`; `group-release-lost`; `DataRefusal`.
     func page(
         _ id: GroupRequestID, of organisation: OrganisationID, window: Int?, after: String?, limit: Int
     ) async throws -> ReadGroupRelease.Reply {
-        _ = try await attributes(id, of: organisation, window: window)
+        _ = try await released(id, of: organisation, window: window)
         let reply: ReadGroupRelease.Reply
         do {
             reply = try await questions.read(
@@ -278,7 +300,9 @@ struct GroupService: Sendable {
         } catch let failure as Failure {
             switch failure.code {
             case .invalid: throw DataRefusal.invalid(failure.reason)
-            case .notFound, .forbidden, .conflict, .unavailable, .deadline, .internal, .unknownMethod: throw DataRefusal.silent
+            // It keeps what it releases before it says so: a copy of its store from before that time was put in its place.
+            case .notFound: throw Problem.groupReleaseLost
+            case .forbidden, .conflict, .unavailable, .deadline, .internal, .unknownMethod: throw DataRefusal.silent
             }
         }
         if !reply.entries.isEmpty { try await noteDelivery(of: id) }

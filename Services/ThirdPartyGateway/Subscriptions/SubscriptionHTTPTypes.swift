@@ -116,10 +116,7 @@ extension FeedRefusal {
             Problem.itemsReleased.saying(
                 "Items up to \(through) are not kept any more. Go on with after=\(through), and fetch what you missed from the request's data."
             )
-        case .ahead(let head):
-            Problem.cursorAhead.saying(
-                "The last number given here is \(head). Go on after the last number of this subscription that you have stored.",
-                italian: "L'ultimo numero dato qui è \(head). Prosegua dopo l'ultimo numero di questo abbonamento che ha conservato.")
+        case .ahead(let head): Problem.cursorAhead(of: head)
         }
     }
 }

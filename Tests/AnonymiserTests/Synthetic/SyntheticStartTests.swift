@@ -80,6 +80,37 @@ struct SyntheticStartTests {
         }
     }
 
+    @Test("made-up people measured nothing after their days, so that no window closed in a sandbox: each hour is said once it is over")
+    func goesOn() async throws {
+        let plan = SyntheticPlan(people: 60, seed: 1, days: 20_502..<20_503)
+        let end = plan.hours.upperBound
+        func hours(_ next: Int?, after minutes: Int64) -> Range<Int> {
+            SyntheticModule.hours(of: plan, from: next, at: Timestamp(milliseconds: Int64(end) * 3_600_000) + .seconds(minutes * 60))
+        }
+        #expect(hours(nil, after: 69).isEmpty)
+        #expect(hours(nil, after: 70) == end..<end + 1)
+        #expect(hours(end, after: 190) == end..<end + 3)
+        #expect(hours(end + 1, after: 70).isEmpty)
+        #expect(hours(end + 5, after: 70).isEmpty, "a clock that was set back says nothing twice")
+        #expect(hours(end, after: 10 * 1440 + 10) == end + 9 * 24..<end + 10 * 24, "as many days as were made up at first")
+
+        try await Self.withStore { store async throws in
+            let told = Told()
+            let settings = Self.settings([
+                "TRACKME_ANO_SYNTHETIC_PEOPLE": "60", "TRACKME_ANO_SYNTHETIC_DAYS": "1", "TRACKME_ANO_SYNTHETIC_LIVE": "true",
+            ])
+            let module = Self.module(settings, store)
+            _ = try await Self.start(module, isUsed: false, into: told.facts)
+            let said = told.hours.withLock { $0.count }
+            // The clock is far beyond these days: a day of it is caught up with.
+            let going = Task { try await module.goOn(into: told.facts) { nil } }
+            try await eventually("the last day is said") { told.closed.withLock { $0.count } == 48 }
+            going.cancel()
+            let further = told.hours.withLock { $0.dropFirst(said).map(\.hour) }
+            #expect(further == further.sorted() && !further.isEmpty)
+        }
+    }
+
     @Test("made-up people are refused beside real ones, and real ones beside made-up ones")
     func neverMixed() async throws {
         try await Self.withStore { store async throws in

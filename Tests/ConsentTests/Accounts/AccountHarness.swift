@@ -99,7 +99,7 @@ final class AccountHarness: HTTPHarness {
                         stream: StreamFamily.sessionsStream, epoch: opened.epoch, relay: try await opened.relay(of: .accounts)),
                     checker: try TokenChecker(store: opened.store, issuer: Self.origin)),
                 people: try await opened.relay(of: .people)),
-            settings: settings, dependencies: around.dependencies)
+            settings: settings, places: try AccountModule.places(settings), dependencies: around.dependencies)
         let server = HTTPServer(
             .init(title: "Accounts", version: "1.0.0", summary: "Under test.", prefix: "consent"),
             routes: parts.routes { [around] _, _, accept, _ in

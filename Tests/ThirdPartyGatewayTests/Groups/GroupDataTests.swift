@@ -69,10 +69,43 @@ struct GroupDataTests {
             #expect(try await hours("?type=glucose&hourFrom=22&hourTo=2") == ["00", "01", "22", "23"])
             #expect(try await hours("?type=glucose&hourFrom=23") == ["23"])
             #expect(try await hours("?type=glucose&hourTo=1") == ["00"])
-            #expect(try await harness.call("GET", path + "?type=steps").items.isEmpty)
             let lines = try await harness.call("GET", path + "?hourFrom=7&hourTo=9", headers: ["Accept": "application/x-ndjson"])
             #expect(lines.text.split(separator: "\n").count == 4)
             #expect(try await harness.call("GET", path + "?hourFrom=25").status == 400)
+        }
+    }
+
+    @Test("A type that nobody had asked for gave empty pages, and format=csv gave JSON: the one is refused, the other is CSV")
+    func typesAndFormats() async throws {
+        try await GroupHarness.run { harness in
+            harness.world.release([.at(hour: 8), .at(hour: 9, type: "glucose")])
+            let path = "/group-requests/\(try await harness.accepted())/entries"
+            let strange = try await harness.call("GET", path + "?type=steps")
+            #expect(strange.status == 400 && strange.problem == "invalid-parameter")
+            #expect(strange.text.contains("query:type") && strange.text.contains("glucose"), "\(strange.text)")
+            let table = try await harness.call("GET", path + "?format=csv&type=glucose")
+            #expect(table.header("content-type")?.hasPrefix("text/csv") == true)
+            #expect(table.text.split(whereSeparator: \.isNewline).count == 2, "\(table.text)")
+            let lines = try await harness.call("GET", path + "?format=ndjson", headers: ["Accept": "text/csv"])
+            #expect(lines.header("content-type") == "application/x-ndjson" && lines.text.split(separator: "\n").count == 2)
+            #expect(try await harness.call("GET", path + "?format=fhir").status == 400)
+        }
+    }
+
+    @Test("What was released after a copy that was put back answered 503 for ever: it is gone, and says what to do")
+    func lost() async throws {
+        try await GroupHarness.run { harness in
+            harness.world.release([.at(hour: 8)])
+            let history = try await harness.accepted()
+            harness.world.subscribe()
+            let subscription = try await harness.accepted(GroupHarness.form(to: "2026-12-01T00:00:00Z"))
+            try await harness.closes(subscription, 1, .released)
+            harness.world.forget()
+            for path in ["\(history)/entries", "\(history)/entries?format=csv", "\(subscription)/entries?window=1"] {
+                let gone = try await harness.call("GET", "/group-requests/" + path)
+                #expect(gone.status == 410 && gone.problem == "group-release-lost", "\(gone.text)")
+                #expect(gone.text.contains("money back"))
+            }
         }
     }
 

@@ -57,7 +57,7 @@ struct GroupDoorTests {
     @Test("ANO-08: a refusal is the same bytes for its reason whatever was asked, tells no number, and its form can be read again")
     func refused() async throws {
         try await GroupHarness.run { harness in
-            var bodies: Set<Data> = []
+            var (bodies, details): (Set<Data>, Set<String>) = ([], [])
             for reason in GroupRefusal.allCases {
                 harness.world.refuse(reason)
                 var ofReason: Set<Data> = []
@@ -67,6 +67,7 @@ struct GroupDoorTests {
                     #expect(answer.header("content-type") == "application/problem+json")
                     #expect(answer.json["reason"] as? String == reason.rawValue)
                     #expect((answer.json["message"] as? String)?.contains("less restrictive") == true)
+                    details.insert(try #require(answer.json["detail"] as? String))
                     ofReason.insert(answer.body)
                     let kept = try await harness.call("GET", answer.header("location")?.replacing("/thirdparty/v1", with: "") ?? "/")
                     #expect(kept.json["status"] as? String == "refused" && kept.json["delivery"] as? String == "closed")
@@ -77,6 +78,8 @@ struct GroupDoorTests {
                 bodies.formUnion(ofReason)
             }
             #expect(bodies.count == GroupRefusal.allCases.count)
+            // To loosen filters helps against one of them.
+            #expect(details.count == GroupRefusal.allCases.count)
             for body in bodies {
                 let text = String(decoding: body, as: UTF8.self).replacing("\"status\":422", with: "")
                 let hasNumbers = text.contains(where: \.isNumber)
@@ -136,6 +139,21 @@ struct GroupDoorTests {
             #expect(try await harness.call("GET", "/group-requests").items.count == 1)
             let other = try await harness.call("POST", "/group-requests", GroupHarness.form(filters: #"{"sex":["male"]}"#), headers: key)
             #expect(other.problem == "idempotency-conflict")
+        }
+    }
+
+    @Test("The gateway said ready and nothing else while the anonymiser kept organisations waiting: so many requests wait, it says")
+    func remarks() async throws {
+        try await GroupHarness.run { harness in
+            harness.world.release([.at(hour: 8)])
+            harness.world.loseAnswers(true)
+            _ = try await harness.call("POST", "/group-requests", GroupHarness.form()).expect(status: 503)
+            #expect(await harness.parts.service.remarks().isEmpty, "an answer may take its time")
+            harness.world.pass(.seconds(11))
+            #expect(await harness.parts.service.remarks() == ["1 group requests wait for the anonymiser's answer"])
+            harness.world.loseAnswers(false)
+            harness.workInBackground()
+            try await eventually("it has been answered") { await harness.parts.service.remarks().isEmpty }
         }
     }
 

@@ -65,6 +65,9 @@ final class GroupWorld: Sendable {
         state.withLock { ($0.outcome, $0.entries) = (.init(subscription: subscription), entries) }
     }
 
+    /// A copy of the anonymiser's store from before everything is put in its place.
+    func forget() { state.withLock { $0.answered = [:] } }
+
     // MARK: The anonymiser
 
     private func end(_ question: EndGroupSubscription) throws {

@@ -90,6 +90,24 @@ struct GroupWindowEventTests {
         }
     }
 
+    @Test("Whoever went on after a number that was never given waited for ever: it is refused in list and stream, with the last number")
+    func ahead() async throws {
+        try await GroupHarness.run { harness in
+            harness.world.subscribe()
+            let id = try await harness.accepted(Self.form)
+            try await harness.closes(id, 1, .released)
+            try await harness.closes(id, 2, .released)
+            let listed = try await harness.call("GET", "/group-requests/\(id)/windows?after=3")
+            #expect(listed.status == 400 && listed.problem == "cursor-ahead" && listed.text.contains("is 2"), "\(listed.text)")
+            #expect(try await harness.call("GET", "/group-requests/\(id)/windows?after=2").items.isEmpty)
+            let heard = try await harness.call("GET", Self.path(id), headers: ["Last-Event-ID": "41"])
+            #expect(heard.status == 400 && heard.problem == "cursor-ahead", "\(heard.text)")
+            let listener = try Self.listen(harness, id, headers: ["Last-Event-ID": "2"])
+            defer { listener.stop() }
+            try await eventually("at the head nothing is new") { try Self.heartbeat(listener)?.head == 2 }
+        }
+    }
+
     @Test("There are events of one's own subscriptions alone, for so many listeners and no more")
     func refused() async throws {
         try await GroupHarness.run { harness in
