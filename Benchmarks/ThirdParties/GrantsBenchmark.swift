@@ -41,7 +41,8 @@ struct GrantsBenchmark {
         ingest.kill9()
         consent?.kill9()
         guard beside.count >= Self.leastUploads else { throw BenchmarkError("\(beside.count) uploads beside the snapshot") }
-        print("  \(alone.count) uploads alone, \(beside.count) beside the snapshot")
+        let longest = beside.sorted().suffix(10).map { Report.short($0) }.joined(separator: ", ")
+        print("  \(alone.count) uploads alone, \(beside.count) beside the snapshot; its ten longest: \(longest) ms")
         return [
             Row(
                 "upload beside a snapshot of \(Self.grants) grants, longest", "ms", [beside.max() ?? .nan],

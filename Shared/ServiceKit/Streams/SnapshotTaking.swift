@@ -33,6 +33,7 @@ struct SnapshotTaking: Sendable {
             }
             await after(Array(some.prefix(taken)))
             left = left.dropFirst(taken)
+            await store.copyLog()
         }
     }
 
