@@ -143,12 +143,12 @@ extension Problem {
         detail:
             """
             The operator has put back a copy from before this was released. Ask for the money back (GET /thirdparty/v1/support says \
-            where), and send the request anew.
+            where). Of days up to that restore nothing more is released: ask about later ones.
             """,
         italianDetail:
             """
-            Il gestore ha ripristinato una copia precedente al rilascio. Chieda il rimborso (GET /thirdparty/v1/support dice dove) e invii \
-            di nuovo la richiesta.
+            Il gestore ha ripristinato una copia precedente al rilascio. Chieda il rimborso (GET /thirdparty/v1/support dice dove). Dei \
+            giorni fino a quel ripristino non si rilascia altro: chieda di giorni successivi.
             """)
     static let groupAnswerAwaited = Problem(
         "group-answer-awaited", status: 503, title: "The answer is not there yet", italianTitle: "La risposta non c'è ancora")
@@ -168,25 +168,26 @@ extension Problem {
             groupNotAnonymisable.saying(
                 """
                 Too few people tell this group from one that your organisation has asked for before, released or refused: the two together \
-                would describe those few. The same request as before gets the same data again; a new one has to be wider or narrower by \
-                many more people.
+                would describe those few. A request that was released to you is given again; a new one has to be wider or narrower by many \
+                more people. Of subscriptions that are alike one at a time runs, and a period needs a whole window that is yet to come.
                 """,
                 italian:
                     """
                     Troppo poche persone distinguono questo gruppo da uno già chiesto dalla sua organizzazione, rilasciato o rifiutato: \
-                    insieme descriverebbero quelle poche. La stessa richiesta di prima riottiene gli stessi dati; una nuova deve essere più \
-                    ampia o più stretta di molte più persone.
+                    insieme descriverebbero quelle poche. Una richiesta già rilasciata riottiene gli stessi dati; una nuova deve essere più \
+                    ampia o più stretta di molte più persone. Di abbonamenti uguali ne è attivo uno alla volta, e il periodo deve contenere \
+                    una finestra intera ancora da venire.
                     """)
         case .budgetExhausted:
             groupNotAnonymisable.saying(
                 """
-                Of a day of this period no further statistics are given to your organisation, whoever is in them. Choose other days, or ask \
-                again for statistics that you have had: they are given again.
+                Either nothing more is released to your organisation of a day of this period, or it has asked about as many different \
+                groups as it may. Choose other days, or a group that was released to you; what you have had is given again.
                 """,
                 italian:
                     """
-                    Di un giorno di questo periodo non si danno altre statistiche alla sua organizzazione, chiunque vi sia compreso. Scelga \
-                    altri giorni, o chieda di nuovo statistiche già avute: sono date di nuovo.
+                    O di un giorno di questo periodo non si rilascia altro alla sua organizzazione, o essa ha già chiesto di tanti gruppi \
+                    diversi quanti ne può chiedere. Scelga altri giorni, o un gruppo già rilasciato; quanto ha già avuto è dato di nuovo.
                     """)
         }
     }

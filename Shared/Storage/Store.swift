@@ -140,14 +140,6 @@ extension Store {
         }
     }
 
-    /// For whoever writes very much in turns, between two of them: copies what the write-ahead log holds into the file, where it is
-    /// more than a little. What many turns have written all over a large file takes long to flush at once, and everybody's commits wait
-    /// for that.
-    package func copyLog() async {
-        guard settings.disk == nil else { return }
-        await checkpointer.copyBetween()
-    }
-
     /// Empties the write-ahead log into the file: afterwards nothing that was deleted is left in either. Part of destroying a key.
     /// - Throws: `busy` where a long read still needs the old state; ask again.
     package func emptyLog() async throws {

@@ -27,21 +27,6 @@ struct LogTests {
         }
     }
 
-    @Test("A million grants came at once, and an upload waited 0.29 s behind one flush of the file: it is brought up to date between turns")
-    func between() async throws {
-        try await withTemporaryFolder { folder in
-            let store = try NoteStore.open(in: folder) { ($0.checkpointInterval, $0.checkpointPages) = (.seconds(3600), 100) }
-            _ = try await store.write(NoteStore.insert(String(repeating: "y", count: 30_000)))
-            let before = try LogTests.size(NoteStore.file(in: folder).path)
-            await store.copyLog()
-            #expect(try LogTests.size(NoteStore.file(in: folder).path) == before, "a little is left to the usual time")
-            for _ in 0..<4 { _ = try await store.write(NoteStore.insert(String(repeating: "z", count: 100_000))) }
-            await store.copyLog()
-            #expect(try LogTests.size(NoteStore.file(in: folder).path) > 400_000)
-            await store.close()
-        }
-    }
-
     @Test("holds nothing after it was emptied, nor does the file hold what was deleted")
     func emptied() async throws {
         try await withTemporaryFolder { folder in

@@ -136,7 +136,7 @@ struct GroupService: Sendable {
     func remarks() async -> [String] {
         let waiting = try? await store.readBriefly { [table, clock] db in try table.waiting(db, since: clock() - Self.longestAnswer) }
         guard let waiting, waiting > 0 else { return [] }
-        return ["\(waiting) group requests wait for the anonymiser's answer"]
+        return [(waiting == 1 ? "a group request waits" : "\(waiting) group requests wait") + " for the anonymiser's answer"]
     }
 
     // MARK: Ending

@@ -33,7 +33,6 @@ struct SnapshotTaking: Sendable {
             }
             await after(Array(some.prefix(taken)))
             left = left.dropFirst(taken)
-            await store.copyLog()
         }
     }
 

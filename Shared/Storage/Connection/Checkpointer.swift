@@ -21,13 +21,10 @@ final class Checkpointer: Sendable {
     private let stopped = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// How long the writer may be held up by readers of an old state before beginning anew is put off: longer than a usual read. While
-    /// somebody reads for long, every attempt costs everybody who writes as much.
-    private static let restartTimeout: Duration = .milliseconds(50)
+    /// How long the writer may be held up by readers of an old state before beginning anew is put off.
+    private static let restartTimeout: Duration = .milliseconds(200)
     /// The log is begun anew at this part of its limit.
     private static let restartPart = 4
-    /// Whoever writes much in turns copies from this part of the usual length on.
-    private static let betweenPart = 4
     /// A page of the log with its header.
     private static let frameSize = 4096 + 24
     /// Emptying that fails so often in a row is said in the log: a reader holds an old state.
@@ -78,17 +75,7 @@ final class Checkpointer: Sendable {
     }
 
     private func copy() throws {
-        try connection.writeWithoutTransaction { try copied($0) }
-    }
-
-    /// See `Store.copyLog`. What goes wrong here goes wrong for the thread as well, which says so.
-    func copyBetween() async {
-        guard length.pages > settings.checkpointPages / Checkpointer.betweenPart else { return }
-        try? await connection.writeWithoutTransaction { [self] in try copied($0) }
-    }
-
-    private func copied(_ database: Database) throws {
-        let result = try database.checkpoint(.passive)
+        let result = try connection.writeWithoutTransaction { try $0.checkpoint(.passive) }
         if result.checkpointedFrameCount == result.walFrameCount, result.walFrameCount == length.pages { length.wasCheckpointed() }
     }
 

@@ -150,7 +150,7 @@ struct GroupDoorTests {
             _ = try await harness.call("POST", "/group-requests", GroupHarness.form()).expect(status: 503)
             #expect(await harness.parts.service.remarks().isEmpty, "an answer may take its time")
             harness.world.pass(.seconds(11))
-            #expect(await harness.parts.service.remarks() == ["1 group requests wait for the anonymiser's answer"])
+            #expect(await harness.parts.service.remarks() == ["a group request waits for the anonymiser's answer"])
             harness.world.loseAnswers(false)
             harness.workInBackground()
             try await eventually("it has been answered") { await harness.parts.service.remarks().isEmpty }
