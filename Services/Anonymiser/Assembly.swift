@@ -53,8 +53,6 @@ struct AnonymiserModule: Sendable {
         let synthetic = SyntheticModule(settings.synthetic, store: opened.store, country: SyntheticCountry(places), logger: runtime.logger)
         let isUsed = try await opened.store.read { db in try stores.people.count(db) > 0 || !ConsumerPositions().load(db).isEmpty }
         let stage = try await synthetic.stage(isUsed: isUsed, now: .now)
-        let first = SyntheticFacts(people, sums, closing: closing, in: opened.store)
-        let further = SyntheticFacts(people, sums, closing: nil, in: opened.store)
 
         // Beside made-up people the streams are heard and nothing is taken of them, so that their logs do not wait.
         let isReal = !stage.isMadeUp
@@ -92,18 +90,7 @@ struct AnonymiserModule: Sendable {
             .init(title: "TrackMe anonymiser", version: "1.0.0", summary: "Health and figures alone.", prefix: "anonymiser"),
             routes: [], store: opened.store, tokens: nil, authenticate: { _, _ in throw Problem.unauthorised })
         let background = [
-            Background {
-                try await synthetic.fill(stage, into: first)
-                try await withThrowingTaskGroup { group in
-                    group.addTask { try await closing.run() }
-                    group.addTask {
-                        try await synthetic.goOn(into: further) {
-                            try await opened.store.read { db in try stores.hours.state(db).saidThrough }
-                        }
-                    }
-                    try await group.waitForAll()
-                }
-            },
+            Background { try await synthetic.run(stage, people, sums, closing: closing) },
             Background(profiles.run), Background(hours.run), Background(accounts.run), Background(erasures.run),
             Background(restored.run),
         ]

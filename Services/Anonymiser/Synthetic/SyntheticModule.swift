@@ -85,6 +85,19 @@ struct SyntheticModule: Sendable {
         return .empty(SyntheticPlan(people: settings.people, seed: settings.seed, days: today - settings.days..<today))
     }
 
+    /// Fills an empty store, then lets hours be closed and, where the settings ask for it, people go on; until it is cancelled.
+    func run(_ stage: SyntheticStage, _ people: ProfileRepository, _ sums: HourRepository, closing: HourClosing) async throws {
+        try await fill(stage, into: SyntheticFacts(people, sums, closing: closing, in: store))
+        let further = SyntheticFacts(people, sums, closing: nil, in: store)
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await closing.run() }
+            group.addTask { [self] in
+                try await goOn(into: further) { try await store.read { db in try closing.stores.hours.state(db).saidThrough } }
+            }
+            try await group.waitForAll()
+        }
+    }
+
     /// Fills an empty store, and does nothing at any other stage. Nothing else may write to it meanwhile.
     func fill(_ stage: SyntheticStage, into facts: SyntheticFacts) async throws {
         guard case .empty(let plan) = stage else { return }

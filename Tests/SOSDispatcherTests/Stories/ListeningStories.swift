@@ -99,7 +99,9 @@ struct ListeningStories {
             try await dispatcher.parts.journal.commitEverything()
             await dispatcher.stop()
 
-            let (now, count) = (Timestamp.now, 30_000)
+            // On a fast machine all of it was judged before the first question came back.
+            stage.ingest.readsSlowly(microseconds: 300)
+            let (now, count) = (Timestamp.now, 15_000)
             let first = now - .seconds(3)
             try await stage.ingest.say(
                 backlog: (0..<count).map { number in
@@ -108,7 +110,15 @@ struct ListeningStories {
                 } + (0..<3).map { (person, Sample(type: .heartRate, at: first + .seconds(Int64($0)), value: 31)) })
             dispatcher = try await stage.start()
             let supervision = dispatcher.parts.supervision
-            try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+            // As a device does: what comes before the dispatcher listens is heard with the backlog alone.
+            let measuring = Task {
+                for _ in 0..<60 {
+                    try await stage.ingest.say(person, [Sample(type: .heartRate, at: .now, value: 31)])
+                    // The device's pace; nothing is waited for.
+                    try await Task.sleep(for: .milliseconds(500))
+                }
+            }
+            defer { measuring.cancel() }
             let alert = try await eventually("the alert") {
                 try await stage.question(ListEmergencies(person: person, limit: 10)).emergencies.first
             }

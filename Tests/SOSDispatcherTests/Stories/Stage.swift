@@ -237,6 +237,8 @@ final class TalkingIngest: Sendable {
     /// What the person's devices deliver; nil: it does not answer.
     private let abilities = Mutex<[ReadAbilities.Ability]?>([])
     private let past = Mutex<[HistoryMinute]>([])
+    /// What reading one fact of the log takes more, in µs.
+    private let slowness = Atomic<UInt32>(0)
 
     init(_ runtime: Runtime) async throws {
         self.runtime = runtime
@@ -247,9 +249,16 @@ final class TalkingIngest: Sendable {
         devices = EventRelay(publisher: try await runtime.publisher(of: .devices, epoch: epoch, heads: [:]), heads: [:])
         var methods = Methods()
         let epoch = epoch
-        StreamSource(families: [.samples, .devices], store: store, render: { $1.body }) { _ in
-            SnapshotStream.Reply(epoch: epoch, sequence: 0, facts: [], next: nil)
-        }.register(in: &methods)
+        StreamSource(
+            families: [.samples, .devices], store: store,
+            render: { [self] _, row in
+                let pause = slowness.load(ordering: .relaxed)
+                // It holds its thread, as a disk does: a read is no task that could sleep.
+                if pause > 0 { usleep(pause) }
+                return row.body
+            },
+            snapshot: { _ in SnapshotStream.Reply(epoch: epoch, sequence: 0, facts: [], next: nil) }
+        ).register(in: &methods)
         methods.on(AddDevice.self) { asked, _ in AddDevice.Reply(person: asked.person ?? .random(), device: .random(), token: "") }
         methods.on(RecordEntries.self) { [self] request, _ in
             try await say(request.person, request.samples)
@@ -264,6 +273,11 @@ final class TalkingIngest: Sendable {
         }
         methods.on(ReadHistory.self) { [self] asked, _ in page(asked) }
         try await runtime.answer(methods)
+    }
+
+    /// As a slow disk: so long that a backlog takes its time on any machine.
+    func readsSlowly(microseconds: UInt32) {
+        slowness.store(microseconds, ordering: .relaxed)
     }
 
     func can(_ devices: [ReadAbilities.Ability]?) {
