@@ -16,8 +16,6 @@ enum DataFormat: String, CaseIterable, Codable, Sendable {
         }
     }
 
-    static let mediaTypes = allCases.map(\.mediaType)
-
     init?(mediaType: String) {
         guard let format = DataFormat.allCases.first(where: { $0.mediaType == mediaType }) else { return nil }
         self = format

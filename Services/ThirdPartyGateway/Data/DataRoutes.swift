@@ -60,9 +60,13 @@ struct DataRoutes: Sendable {
         }
     }
 
-    private static func format(_ exchange: Exchange) throws(Problem) -> DataFormat {
-        if let format: DataFormat = try exchange.queryChoice("format") { return format }
-        return DataFormat(mediaType: try exchange.preferred(of: DataFormat.mediaTypes)) ?? .json
+    /// The parameter `format`, else what `Accept` prefers.
+    static func format(_ exchange: Exchange, of offered: [DataFormat] = DataFormat.allCases) throws(Problem) -> DataFormat {
+        let named = try exchange.query("format", orElse: .notAnOption(offered.map(\.rawValue))) { name in
+            DataFormat(rawValue: name).flatMap { offered.contains($0) ? $0 : nil }
+        }
+        if let named { return named }
+        return DataFormat(mediaType: try exchange.preferred(of: offered.map(\.mediaType))) ?? .json
     }
 
     /// Turns what the service refuses into problems.

@@ -223,18 +223,7 @@ struct GroupRoutes: Sendable {
 
     // MARK: Fetching
 
-    private enum Form: String, CaseIterable {
-        case json, ndjson, csv
-
-        var mediaType: String {
-            switch self {
-            case .json: MediaType.json
-            case .ndjson: "application/x-ndjson"
-            case .csv: "text/csv"
-            }
-        }
-    }
-
+    private static let formats: [DataFormat] = [.json, .ndjson, .csv]
     /// Entries of one page.
     private static let most = ReadGroupRelease.mostEntries
     private static let usual = 1000
@@ -254,7 +243,7 @@ struct GroupRoutes: Sendable {
                 """,
             parameters: [
                 Self.groupID, .query("window", .integer(in: 1...Int.max), "Of a subscription: the number of a released window."),
-                .query("format", .oneOf(Form.allCases.map(\.rawValue)), "Instead of `Accept`."),
+                .query("format", .oneOf(Self.formats.map(\.rawValue)), "Instead of `Accept`."),
                 .query("type", .string(length: 1...64), "Only those of this type, which is one of those that were asked for."),
                 .query("hourFrom", .integer(in: GroupEntryChoice.hours), "Only those that begin in this hour of a day or later."),
                 .query("hourTo", .integer(in: GroupEntryChoice.hours), "Only before this hour; over midnight where `hourFrom` is later."),
@@ -264,7 +253,7 @@ struct GroupRoutes: Sendable {
                 Answer(
                     200, "One page, or the whole",
                     contents: [.init(MediaType.json, GroupEntryJSON.pageSchema, examples: [Examples.groupEntries])]
-                        + Form.allCases.dropFirst().map { .init($0.mediaType, .string()) }
+                        + Self.formats.dropFirst().map { .init($0.mediaType, .string()) }
                 ).sending(.dataResponsibility),
                 .noAdmission, .problem(402, Problem.paymentOutstanding.name),
                 .problem(403, Problem.notEntitled.name, Problem.statisticsOnly.name), .problem(404, "not-found"),
@@ -282,17 +271,16 @@ struct GroupRoutes: Sendable {
                 hourTo: try exchange.queryInteger("hourTo", in: GroupEntryChoice.hours))
             let limit = try exchange.queryInteger("limit", in: 1...Self.most) ?? Self.usual
             let after = try exchange.cursor { String($0) }
-            let named: Form? = try exchange.queryChoice("format")
-            let accepted = try named?.mediaType ?? exchange.preferred(of: Form.allCases.map(\.mediaType))
+            let format = try DataRoutes.format(exchange, of: Self.formats)
             let answer = try await DataRoutes.answering { () async throws -> HTTPAnswer in
-                let released = try await service.released(asked.request, of: asked.organisation, window: asked.window)
-                if let type = choice.type, !released.types.contains(type) {
-                    throw Problem.invalidParameter("query:type", .notAnOption(released.types))
+                if let type = choice.type {
+                    let types = try await asked.released(by: service).types
+                    guard types.contains(type) else { throw Problem.invalidParameter("query:type", .notAnOption(types)) }
                 }
-                guard accepted != MediaType.json else {
+                guard format != .json else {
                     return try await page(asked, choice, after: after, limit: limit)
                 }
-                return try await whole(asked, choice, as: accepted, released.attributes)
+                return try await whole(asked, choice, as: format)
             }
             return answer.with(.dataResponsibility, ResponsibilityNotice.text)
         }
@@ -303,6 +291,10 @@ struct GroupRoutes: Sendable {
         let request: GroupRequestID
         let organisation: OrganisationID
         let window: Int?
+
+        func released(by service: GroupService) async throws -> GroupService.Released {
+            try await service.released(request, of: organisation, window: window)
+        }
 
         func page(of service: GroupService, after: String?, limit: Int) async throws -> ReadGroupRelease.Reply {
             try await service.page(request, of: organisation, window: window, after: after, limit: limit)
@@ -322,12 +314,10 @@ struct GroupRoutes: Sendable {
 
     /// The first page is read before anything is answered, so that what is refused is refused as a problem. Of the others one at a time
     /// is in memory; where one may not leave any more the connection is cut, so that the caller sees that it is not whole.
-    private func whole(
-        _ asked: AskedEntries, _ choice: GroupEntryChoice, as form: String, _ attributes: [String]
-    ) async throws -> HTTPAnswer {
-        let table = form == Form.csv.mediaType ? GroupEntryTable(attributes: attributes) : nil
+    private func whole(_ asked: AskedEntries, _ choice: GroupEntryChoice, as format: DataFormat) async throws -> HTTPAnswer {
+        let table = format == .csv ? GroupEntryTable(attributes: try await asked.released(by: service).attributes) : nil
         let first = try await asked.page(of: service, after: nil, limit: Self.most)
-        return .stream(contentType: form) { [service, table] writer in
+        return .stream(contentType: format.mediaType) { [service, table] writer in
             if let table { try await writer.write(table.header) }
             var reply = first
             while true {

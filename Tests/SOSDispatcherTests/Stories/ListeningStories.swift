@@ -99,7 +99,7 @@ struct ListeningStories {
             try await dispatcher.parts.journal.commitEverything()
             await dispatcher.stop()
 
-            // On a fast machine all of it was judged before the first question came back.
+            // So that the backlog takes seconds on any machine.
             stage.ingest.readsSlowly(microseconds: 300)
             let (now, count) = (Timestamp.now, 15_000)
             let first = now - .seconds(3)
