@@ -63,7 +63,8 @@ test: build-tests ## everything that proves something: Swift tests, then peers w
 	@Tests/run $(if $(FILTER),--filter '$(FILTER)') $(if $(SKIP),--skip '$(SKIP)')
 	@$(if $(FILTER),,$(MAKE) interop)
 
-check: lint build-tests ## format, warnings as errors, imports, the rules of the house
+check: lint build-tests ## format, warnings as errors, imports, the rules of the house, whether each mutation can still be made
+	@Tests/Mutations/run --list >/dev/null
 	@Tests/run --filter '^HouseTests\.'
 
 docs: build-tests ## write the generated tables of README and docs/ anew
