@@ -207,11 +207,13 @@ actor ReleaseService {
         if let refusal = admission.refusal(contributors: contributors, minIndividuals: request.minIndividuals, using: &chance) {
             return refuse(one, refusal, members)
         }
-        let individuals = contributors.dropFirst().reduce(contributors[0]) { $0.intersection($1) }.count
+        let exactly = contributors.dropFirst().reduce(contributors[0]) { $0.intersection($1) }.count
         let inhabitants = places.inhabitants(of: request.filters.residence)
-        guard policy.allowsPresence(of: individuals, in: inhabitants) else { return refuse(one, .tooFewIndividuals, members) }
+        guard policy.allowsPresence(of: exactly, in: inhabitants) else { return refuse(one, .tooFewIndividuals, members) }
         if let refusal = try await compare(one, members, source, rows) { return refuse(one, refusal, members) }
 
+        // How many tables there may be, and so how fine they are, tells no more of the size than what is reported of it.
+        let individuals = AnonymityPolicy.reportedSize(exactly)
         let column = request.product == .records ? TableMaker.column(request, everybody, hierarchies) : nil
         let planner = TablePlanner(request: request, people: everybody, policy: policy, tree: tree, column: column)
         guard let plan = try await plan(planner, organisation, individuals: individuals) else {
@@ -333,7 +335,7 @@ actor ReleaseService {
             product: request.product.code, types: request.types.map(\.code),
             from: Timestamp(quarter: request.window.span.start), to: Timestamp(quarter: request.window.span.end),
             granularity: plan.granularity.code, attributes: request.attributes.map(\.code).sorted(),
-            individuals: AnonymityPolicy.reportedSize(individuals), tables: made.digests.count, entries: made.entries)
+            individuals: individuals, tables: made.digests.count, entries: made.entries)
         return Judgement(
             judged: one.judged(.released(release, source: one.asked.request)), cohort: one.cohort(members, isAdmitted: true), made: made,
             stepDigest: stepDigest, charge: charge)

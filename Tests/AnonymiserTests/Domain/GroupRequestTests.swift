@@ -84,7 +84,7 @@ struct GroupRequestTests {
     func size() throws {
         #expect(try Samples.read(Samples.request { $0.minIndividuals = 1000 }).minIndividuals == nil)
         #expect(try Samples.read(Samples.request { $0.minIndividuals = 1001 }).minIndividuals == nil)
-        #expect(try Samples.read(Samples.request { $0.minIndividuals = 1002 }).minIndividuals == 1002)
+        #expect(try Samples.read(Samples.request { $0.minIndividuals = 1002 }).minIndividuals == 1050)
     }
 
     @Test("intervals are clamped to the public domain; those that hold all of it are dropped")

@@ -75,8 +75,16 @@ extension AnonymityPolicy {
         return cohort * 1000 <= population * largestPresenceShare
     }
 
-    /// As it is reported: floored to 50.
+    /// Sizes are told, and asked for, in steps of so many.
+    private static let sizeStep = 50
+
+    /// As it is reported: floored.
     static func reportedSize(_ individuals: Int) -> Int {
-        individuals / 50 * 50
+        individuals / sizeStep * sizeStep
+    }
+
+    /// As it is wanted.
+    static func roundedUp(_ individuals: Int) -> Int {
+        reportedSize(individuals + sizeStep - 1)
     }
 }

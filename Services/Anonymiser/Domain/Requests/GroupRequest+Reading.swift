@@ -107,8 +107,12 @@ extension TypedGroupRequest {
         guard let minIndividuals else { return nil }
         // The form takes 1000 as the least wanted size (ANO-05), though 1000 people are never enough (ANO-06).
         if minIndividuals < policy.minIndividuals { reader.fault("/minIndividuals", .atLeast(policy.minIndividuals)) }
-        if minIndividuals > Self.largestGroup { reader.fault("/minIndividuals", .atMost(Self.largestGroup)) }
-        return minIndividuals > policy.fewestIndividuals ? minIndividuals : nil
+        guard minIndividuals <= Self.largestGroup else {
+            reader.fault("/minIndividuals", .atMost(Self.largestGroup))
+            return nil
+        }
+        // No finer than sizes are reported: who asks again and again with other wanted sizes learns nothing more.
+        return minIndividuals > policy.fewestIndividuals ? AnonymityPolicy.roundedUp(minIndividuals) : nil
     }
 }
 
