@@ -360,10 +360,17 @@ CASES = {
                up(15_000, ("fall", 1, 301_000), source="watch"), up(16_000, ("fall", 1, 2500), source="phone")],
         until=16_000,
         expected=["1000 fell fall", "2000 fall-ended fall", "3000 fell fall", "4000 fall-ended fall", "13001 fell fall", "14000 fall-ended fall"]),
-    "fall: reported by another device, live, it counts after an answer; not live, it is a late copy (SOS-36)": dict(
+    "fall: reported by another device it counts after an answer, live or by a clock that is behind; its own time again is a copy (SOS-36)": dict(
         steps=[hr(0), up(1000, ("fall", 1), source="watch"), answer(2000, "fine"), up(9000, ("fall", 1, -1000), source="phone"),
-               answer(9500, "fine"), up(9999, ("fall", 1, -2), source="strap")],
-        until=9999, expected=["1000 fell fall", "2000 fall-ended fall", "9000 fell fall", "9500 fall-ended fall"]),
+               answer(9500, "fine"), up(9999, ("fall", 1, -2), source="strap"), answer(10_500, "fine"),
+               up(20_000, ("fall", 1, -1000), source="strap")],
+        until=20_000, expected=["1000 fell fall", "2000 fall-ended fall", "9000 fell fall", "9500 fall-ended fall", "9999 fell fall",
+                               "10500 fall-ended fall"]),
+    "manual: a press by a clock that is behind, after a call that was called off, tells the contacts, once (SOS-35)": dict(
+        steps=[lambda m: m.pause(-500), up(0, ("help", 1), source="watch"), up(20_000, ("help", 1, -10_000), source="watch"),
+               answer(25_000, "false-alarm"), up(40_000, ("help", 1, -20_000), source="watch"), up(45_000, ("help", 1, -20_000), source="watch")],
+        until=45_000, expected=["0 opened help", "0 dispatched help", "25000 cancelled help", "25000 closed help", "30000 signal-lost -",
+                               "40000 help-contacts -"]),
     "late: a late harmless value hides nothing, a late critical one counts": dict(
         steps=[hr(0, 130), up(1000, (HR, 70, -500)), hr(2000), up(2500, (HR, 131, 1500)), hr(2600)], until=10_000,
         expected=OPEN + ["2000 transient heart-rate", "2500 opened heart-rate", "2600 transient heart-rate"]),

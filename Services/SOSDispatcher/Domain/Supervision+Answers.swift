@@ -111,6 +111,11 @@ extension Supervision {
     mutating func helpReported(_ entry: Sample, in upload: Upload) -> [SupervisionAction] {
         guard upload.age(of: entry) <= SupervisionRules.oldestEvent else { return [action(.helpTooLate, of: nil, since: entry.at)] }
         let report = upload.report(entry, at: state.now)
+        if state.help?.countedAt == nil, isPerhapsRepeated(report, of: .help) {
+            // A late copy of what was called off since, or another press by a clock that is behind: that cannot be told, and is not silent.
+            noteCounted(.help, measured: report.measured, report)
+            return [action(.helpTooLate, of: nil, since: entry.at)]
+        }
         return helped(at: entry.at, measured: report.measured, report)
     }
 

@@ -57,7 +57,10 @@ extension Supervision {
     }
 
     private mutating func fell(_ report: Report, _ trigger: Trigger, dueAt: Timestamp, isJudged: Bool) -> [SupervisionAction] {
-        guard !isRepeated(report, of: .fall) else { return [] }
+        // Another fall by a clock that is behind, or a late copy of one that the person has answered: asked once more, they can say so.
+        let isCalled = state.stage == .dispatching || state.stage == .dispatched
+        let isAskedAgain = !isJudged && !isCalled && isPerhapsRepeated(report, of: .fall)
+        guard isAskedAgain || !isRepeated(report, of: .fall) else { return [] }
         switch state.stage {
         case .off: return []
         case .dispatching, .dispatched:

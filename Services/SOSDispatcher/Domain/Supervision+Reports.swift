@@ -30,15 +30,25 @@ extension Supervision {
         /// The newest last; none for answers.
         var known: [Known] = []
 
-        /// Whether it has counted already, or is a delayed copy of what has, from whichever device.
+        /// Whether it has counted already.
         func contain(_ report: Report) -> Bool {
             known.contains { $0.at == report.at && ($0.source ?? report.source) == report.source }
-                || !report.isLive && report.measured <= measured
+        }
+
+        /// Whether it may be a delayed copy of what has, from whichever device.
+        func mayContain(_ report: Report) -> Bool {
+            !report.isLive && report.measured <= measured
         }
     }
 
     func isRepeated(_ report: Report, of metric: Metric) -> Bool {
-        state.reports?[metric]?.contain(report) ?? false
+        state.reports?[metric].map { $0.contain(report) || $0.mayContain(report) } ?? false
+    }
+
+    /// Whether it is from before the latest of those that counted, and was measured at the very moment of none of them, by whichever device.
+    func isPerhapsRepeated(_ report: Report, of metric: Metric) -> Bool {
+        guard let reports = state.reports?[metric], reports.mayContain(report) else { return false }
+        return reports.known.allSatisfy { $0.at != report.at }
     }
 
     /// - Parameter report: nil for what a person says.

@@ -472,7 +472,7 @@ class Machine:
                 self.readings(counting, t, interval, source, min(received, sent), refused)
             self.late_reading(aged, t, source)
         for at, age in [(at, age) for metric, at, age, _ in aged if metric == "fall" and age <= EVENT_AGE]:
-            if not self.is_known("fall", source, at, age, latest):
+            if not self.is_known("fall", source, at, age, latest) or self.is_unclear("fall", at) and self.state not in CALLED:
                 self.falls(source, at, age)
         for metric, at, age, _ in aged:
             if metric == "help":
@@ -480,10 +480,16 @@ class Machine:
                     self.emit("help-contacts", "-")
                 elif not self.is_known("help", source, at, age, latest):
                     self.help(at, age, source)
+                elif self.last_help is None and self.is_unclear("help", at):
+                    self.remember("help", source, at, age)
+                    self.emit("help-contacts", "-")
 
     def is_known(self, metric, source, at, age, latest):        # §3.6: what is sent again
         is_live = age <= LIVE and at - latest <= LIVE
         return (source, at) in self.counted[metric] or not is_live and self.now - age <= self.latest_counted[metric]
+
+    def is_unclear(self, metric, at):       # of what is sent again: whether it may be another one
+        return all(own != at for _, own in self.counted[metric])
 
     def remember(self, metric, source, at, age):                # an answer has no source
         if source is not None:
