@@ -134,6 +134,22 @@ struct EdgeDoorTests {
         }
     }
 
+    @Test("The edge's own 503, for a service that is hung or killed, did not say that the same may be sent again")
+    func serviceDown() async throws {
+        try await Self.withEdge { https, _ in
+            let said = await Self.curl("https://localhost:\(https)/consent/v1/terms")
+            #expect(said.status == 503 && said.header("retry-after") == "1", "\(said.text)")
+            #expect(said.header("content-type") == "application/problem+json")
+            let body = said.text.components(separatedBy: "\r\n\r\n").last ?? ""
+            let problem = try JSONDecoder().decode(Problem.self, from: Data(body.utf8))
+            #expect(problem.type == "urn:trackme:problem:unavailable" && problem.status == 503)
+            let detail = try #require(problem.detail)
+            for words in ["not certain", "Send the same request again", "same Idempotency-Key", "same entries"] {
+                #expect(detail.contains(words), "\(detail)")
+            }
+        }
+    }
+
     @Test(
         "X19: a caller's own X-Forwarded-For and edge secret are replaced on the way through the edge, and what the edge says of addresses counts"
     )

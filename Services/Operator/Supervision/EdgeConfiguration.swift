@@ -161,7 +161,7 @@ enum EdgeConfiguration {
         		}
         		handle {
         			header Retry-After 1
-        			respond `{"type":"urn:trackme:problem:unavailable","title":"The service does not answer","status":503}` 503
+        			respond `{"type":"urn:trackme:problem:unavailable","title":"The service does not answer","status":503,"detail":"It does not answer at the moment, and whether this attempt was stored is not certain. Send the same request again, at once or in a few seconds, with the same Idempotency-Key; a device sends the same entries. Both are safe to repeat."}` 503
         		}
         	}
         }

@@ -17,11 +17,12 @@ struct ProtectionChanges: Sendable {
     let supervision: SupervisionService
     let messages: MessageOutbox
 
-    /// Whoever wishes to be watched over less proves once more who they are, and the person is told; anything else is free.
+    /// Whoever wishes to be watched over less proves once more who they are, unless sport pauses falls, and the person is told of either;
+    /// anything else is free.
     func weakening(_ person: PersonID, by request: Request, _ proof: FreshProof) -> SupervisionService.Further {
         { subscriber in
-            let losses = subscriber.weakened(own: request.own, preferences: request.preferences, by: supervision.rules)
-            if !losses.isEmpty { try proof.get() }
+            let losses = subscriber.weakened(own: request.own, preferences: request.preferences, by: supervision.rules, at: .now)
+            if losses.contains(where: \.needsProof) { try proof.get() }
             let hasOtherNotes = request.preferences?.tellsOtherNotes(than: subscriber.preferences ?? SupervisionPreferences()) ?? false
             let isTold = subscriber.supervision.subscribed && hasOtherNotes
             return Self.both(

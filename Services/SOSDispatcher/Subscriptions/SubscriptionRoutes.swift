@@ -43,7 +43,10 @@ struct SubscriptionRoutes: Sendable {
                 throw Problem.clausesNotAccepted(SubscriptionClauses.version, while: await service.watch(over: person))
             }
             let own = try request.bounds.map { bounds throws(Problem) in try OwnBounds.checked(bounds, under: "/bounds") }
-            let checked = ProtectionChanges.Request(own: own, preferences: request.preferences.map(Self.tidied))
+            let preferences = try request.preferences.map { chosen throws(Problem) in
+                try Self.checked(chosen, under: "/preferences", at: exchange.receivedAt)
+            }
+            let checked = ProtectionChanges.Request(own: own, preferences: preferences)
             let proof = await SubscriberDoor.freshProof(exchange)
             try await SubscriberDoor.answering { try await service.join(person, checked, at: exchange.receivedAt, proof) }
             return try .json(await answer(to: person, exchange, missing: []))
@@ -114,8 +117,8 @@ struct SubscriptionRoutes: Sendable {
             .put, "/sos/v1/preferences", access: .person, summary: "Chooses them",
             description: """
                 What switches off an alarm for falls or shaking, or its ambulance, or widens thresholds, asks for a proof of the last five \
-                minutes, and the person is told by a message. A pause for sport does not. Of other medical notes the person is told by a \
-                message, once an hour.
+                minutes, and the person is told by a message. A pause of falls for sport, or a longer one, asks for none and is told as \
+                well, with its end. Of other medical notes the person is told by a message, once an hour.
                 """,
             body: .json(SupervisionPreferences.self, limit: Self.bodyLimit, inflatedLimit: Self.bodyLimit),
             answers: [
@@ -123,10 +126,7 @@ struct SubscriptionRoutes: Sendable {
             ]
         ) { exchange in
             let person = try exchange.person
-            let chosen = Self.tidied(try await exchange.json(SupervisionPreferences.self))
-            if let until = chosen.fallsPausedUntil, until > exchange.receivedAt + SupervisionPreferences.longestFallPause {
-                throw Problem.invalidBody([.init(pointer: "/fallsPausedUntil", .pauseTooLong)])
-            }
+            let chosen = try Self.checked(try await exchange.json(SupervisionPreferences.self), under: "", at: exchange.receivedAt)
             let proof = await SubscriberDoor.freshProof(exchange)
             try await SubscriberDoor.answering { try await service.prefer(chosen, of: person, proof) }
             return try .json(chosen)
@@ -134,7 +134,14 @@ struct SubscriptionRoutes: Sendable {
     }
 
     /// Empty notes are none.
-    private static func tidied(_ chosen: SupervisionPreferences) -> SupervisionPreferences {
+    /// - Parameter pointer: to where they stand in the body.
+    /// - Throws: `invalid-body` where falls are paused for too long.
+    private static func checked(
+        _ chosen: SupervisionPreferences, under pointer: String, at now: Timestamp
+    ) throws(Problem) -> SupervisionPreferences {
+        if let until = chosen.fallsPausedUntil, until > now + SupervisionPreferences.longestFallPause {
+            throw Problem.invalidBody([.init(pointer: pointer + "/fallsPausedUntil", .pauseTooLong)])
+        }
         var tidied = chosen
         if chosen.medicalNotes?.allSatisfy(\.isWhitespace) ?? true { tidied.medicalNotes = nil }
         return tidied

@@ -7,6 +7,7 @@ import Testing
 
 @Suite("What is watched less")
 struct WeakeningTests {
+    private static let now = Timestamp(milliseconds: 1_763_518_320_000)
     private static let usual: [Metric: Bounds] = [:]
     private static let strict: [Metric: Bounds] = [.heartRate: Bounds(low: 50, high: 110)]
 
@@ -33,7 +34,8 @@ struct WeakeningTests {
         var subscriber = Subscriber()
         subscriber.supervision.subscribed = true
         subscriber.supervision.own = before
-        #expect(subscriber.weakened(own: after, preferences: nil, by: SupervisionRules()) == (isWider ? [.thresholds] : []))
+        #expect(
+            subscriber.weakened(own: after, preferences: nil, by: SupervisionRules(), at: Self.now) == (isWider ? [.thresholds] : []))
     }
 
     @Test("X4, SOS-07: without personalised thresholds that are stricter than the defaults less is critical")
@@ -44,16 +46,38 @@ struct WeakeningTests {
         fit.bounds = Self.own(.heartRate, low: 51, high: 99)
         subscriber.fit = fit
         let without = SupervisionPreferences(personalised: false)
-        #expect(subscriber.weakened(own: nil, preferences: without, by: SupervisionRules()) == [.thresholds])
-        #expect(subscriber.weakened(own: Self.strict, preferences: nil, by: SupervisionRules()) == [.thresholds], "own come before them")
+        #expect(subscriber.weakened(own: nil, preferences: without, by: SupervisionRules(), at: Self.now) == [.thresholds])
+        let own = subscriber.weakened(own: Self.strict, preferences: nil, by: SupervisionRules(), at: Self.now)
+        #expect(own == [.thresholds], "own come before them")
     }
 
     @Test("X4: who is not watched over loses nothing, and what is not said stays")
     func nothing() {
         var subscriber = Subscriber()
         subscriber.supervision.own = Self.strict
-        #expect(subscriber.weakened(own: [:], preferences: SupervisionPreferences(), by: SupervisionRules()).isEmpty)
+        #expect(subscriber.weakened(own: [:], preferences: SupervisionPreferences(), by: SupervisionRules(), at: Self.now).isEmpty)
         subscriber.supervision.subscribed = true
-        #expect(subscriber.weakened(own: nil, preferences: nil, by: SupervisionRules()).isEmpty)
+        #expect(subscriber.weakened(own: nil, preferences: nil, by: SupervisionRules(), at: Self.now).isEmpty)
+    }
+
+    /// In minutes from now; nil: none.
+    static let pauses: [(Int?, Int?, Bool)] = [
+        (nil, 240, true), (60, 240, true), (-60, 240, true), (240, 240, false), (240, 60, false), (240, nil, false), (nil, -60, false),
+        (-120, -60, false),
+    ]
+
+    @Test("X4, SOS-36: falls are watched less by a pause that ends later than before, and it needs no proof", arguments: pauses)
+    func falls(before: Int?, after: Int?, isLater: Bool) {
+        func end(_ minutes: Int?) -> Timestamp? { minutes.map { Self.now + .seconds($0 * 60) } }
+        var subscriber = Subscriber()
+        subscriber.supervision.subscribed = true
+        subscriber.preferences = SupervisionPreferences(falls: true, fallsPausedUntil: end(before))
+        let paused = SupervisionPreferences(falls: true, fallsPausedUntil: end(after))
+        let losses = subscriber.weakened(own: nil, preferences: paused, by: SupervisionRules(), at: Self.now)
+        let told = (isLater ? end(after) : nil).map { [Weakening.fallsPaused(until: $0)] } ?? []
+        #expect(losses == told)
+        #expect(losses.allSatisfy { !$0.needsProof })
+        subscriber.preferences?.falls = false
+        #expect(subscriber.weakened(own: nil, preferences: paused, by: SupervisionRules(), at: Self.now).isEmpty, "they were not watched")
     }
 }

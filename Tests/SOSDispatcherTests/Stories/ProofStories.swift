@@ -74,6 +74,14 @@ struct ProofStories {
         for message in notifier.messages(.watchedLess) { #expect(message.channels == [.inbox, .push]) }
     }
 
+    private func chosen(shaking: Bool, falls: Bool, ambulance: Bool = true, pausedUntil: Timestamp? = nil) -> JSONValue {
+        [
+            "shaking": .bool(shaking), "personalised": true, "tellsMedicalNotes": false, "falls": .bool(falls),
+            "fallsCallAmbulance": .bool(ambulance),
+            "fallsPausedUntil": pausedUntil.map { JSONValue.integer(Int($0.milliseconds)) } ?? JSONValue.null,
+        ]
+    }
+
     @Test("X4, SOS-03, SOS-04: a stolen access token ended supervision without a proof, or paused it; the person hears of both")
     func ending() async throws {
         try await play { doors, supervision, notifier in
@@ -124,23 +132,44 @@ struct ProofStories {
     @Test("X4, SOS-23, SOS-36: a stolen access token switched off falls and shaking without a proof; a pause for sport needs none")
     func alarms() async throws {
         try await play(SupervisionPreferences(shaking: true, falls: true)) { doors, supervision, notifier in
-            func chosen(shaking: Bool, falls: Bool, ambulance: Bool = true, pausedUntil: Timestamp? = nil) -> JSONValue {
-                [
-                    "shaking": .bool(shaking), "personalised": true, "tellsMedicalNotes": false, "falls": .bool(falls),
-                    "fallsCallAmbulance": .bool(ambulance),
-                    "fallsPausedUntil": pausedUntil.map { JSONValue.integer(Int($0.milliseconds)) } ?? JSONValue.null,
-                ]
-            }
             for (shaking, falls, ambulance) in [(false, true, true), (true, false, true), (true, true, false)] {
                 #expect(try await doors.isRefused("PUT", "preferences", chosen(shaking: shaking, falls: falls, ambulance: ambulance)))
             }
             #expect(await supervision.subscriber(of: doors.person)?.preferences?.falls == true)
-            let sport = chosen(shaking: true, falls: true, pausedUntil: .now + .seconds(3600))
+            let end = Timestamp.now + .seconds(3600)
+            let sport = chosen(shaking: true, falls: true, pausedUntil: end)
             #expect(try await doors.ask("PUT", "preferences", sport).status == 200)
 
             #expect(try await doors.ask("PUT", "preferences", chosen(shaking: false, falls: false), isProved: true).status == 200)
             #expect(try await doors.ask("PUT", "preferences", chosen(shaking: true, falls: true)).status == 200, "on again")
-            try await areTold([.alarms], by: notifier)
+            try await areTold([.fallsPaused(until: end), .alarms], by: notifier)
+        }
+    }
+
+    @Test("X4, SOS-36: a stolen access token paused falls for four hours, and the person was not told until when they are not watched")
+    func sport() async throws {
+        try await play(SupervisionPreferences(falls: true)) { doors, supervision, notifier in
+            let clauses = JSONValue.string(SubscriptionClauses.version)
+            let end = Timestamp.now + .seconds(3600)
+            let (later, latest, never) = (end + .seconds(60), end + .seconds(120), end + .seconds(4 * 3600))
+            // The same again, a shorter one and its end are no loss.
+            for until in [end, end, later, end, nil] {
+                let answer = try await doors.ask("PUT", "preferences", chosen(shaking: false, falls: true, pausedUntil: until))
+                #expect(answer.status == 200, "sport waits for no password")
+            }
+            func joining(_ until: Timestamp) -> JSONValue {
+                ["acceptedClauses": clauses, "preferences": chosen(shaking: false, falls: true, pausedUntil: until)]
+            }
+            let refused = try await doors.ask("PUT", "subscription", joining(never))
+            #expect(refused.status == 422 && refused.problem == "invalid-body", "by joining once more falls were paused without an end")
+            #expect(refused.pointers == ["/preferences/fallsPausedUntil"])
+            #expect(await supervision.subscriber(of: doors.person)?.preferences?.fallsPausedUntil == nil)
+            #expect(try await doors.ask("PUT", "subscription", joining(latest)).status == 200)
+
+            let off = chosen(shaking: false, falls: false)
+            #expect(try await doors.ask("PUT", "preferences", off, isProved: true).status == 200)
+            try await areTold([.fallsPaused(until: end), .fallsPaused(until: later), .fallsPaused(until: latest), .alarms], by: notifier)
+            #expect(notifier.messages(.watchedLess).contains { $0.values["change"]?.contains(latest.rfc3339) == true })
         }
     }
 
