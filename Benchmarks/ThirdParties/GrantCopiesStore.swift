@@ -31,7 +31,7 @@ struct GrantCopiesStore {
             left -= copies * accepted
         }
         let last = try queue.read { db in
-            try Data.fetchOne(db, sql: "SELECT grant_id FROM sharing_requests WHERE status = 'APPROVED' ORDER BY number DESC LIMIT 1")
+            try Data.fetchOne(db, sql: "SELECT grant_id FROM sharing_requests WHERE status = 'APPROVED' ORDER BY grant_id DESC LIMIT 1")
         }
         guard let grant = last.flatMap({ GrantID(bytes: $0) }) else { throw BenchmarkError("no grant in \(file.path)") }
         return grant

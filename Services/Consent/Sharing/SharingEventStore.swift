@@ -51,14 +51,14 @@ struct SharingEventStore: Sendable {
         let table = SharingStore()
         switch asked.stream {
         case Self.grantsStream:
-            return try grants.snapshot(db, asked) { (after: Int64, limit: Int) in
-                try table.page(db, inForceOnly: true, after: after, limit: limit).map { row in
-                    (row.number, row.request.person, GrantState(row.request))
+            return try grants.snapshot(db, asked) { (after: GrantID, limit: Int) in
+                try table.pageInForce(db, after: after, limit: limit).compactMap { row in
+                    row.request.grant.map { ($0.id, row.request.person, GrantState(row.request)) }
                 }
             }
         case Self.requestsStream:
             return try requests.snapshot(db, asked, limit: Self.requestsPage) { (after: Int64, limit: Int) in
-                try table.page(db, inForceOnly: false, after: after, limit: limit).map { row in
+                try table.page(db, after: after, limit: limit).map { row in
                     (row.number, row.request.person, RequestState(row.request, receipt: nil))
                 }
             }

@@ -189,8 +189,14 @@ extension SharingStore {
     }
 
     /// For snapshots: in the order of numbers, at most `limit`.
-    func page(_ db: Database, inForceOnly: Bool, after number: Int64, limit: Int) throws -> [StoredRequest] {
-        try rows(db, "number > ?\(inForceOnly ? " AND status = 'APPROVED'" : "") ORDER BY number LIMIT ?", [number, limit])
+    func page(_ db: Database, after number: Int64, limit: Int) throws -> [StoredRequest] {
+        try rows(db, "number > ? ORDER BY number LIMIT ?", [number, limit])
+    }
+
+    /// For snapshots of grants: in the order of their ids, by which followers keep them, so that those write side by side what comes
+    /// one after the other, and not all over a large file.
+    func pageInForce(_ db: Database, after grant: GrantID, limit: Int) throws -> [StoredRequest] {
+        try rows(db, "grant_id > ? AND status = 'APPROVED' ORDER BY grant_id LIMIT ?", [grant, limit])
     }
 
     private func rows(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [StoredRequest] {

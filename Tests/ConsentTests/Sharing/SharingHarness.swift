@@ -230,7 +230,7 @@ final class SharingHarness: Sendable {
     // MARK: What the store holds
 
     func all() async throws -> [StoredRequest] {
-        try await opened.store.read { db in try SharingStore().page(db, inForceOnly: false, after: 0, limit: 10_000) }
+        try await opened.store.read { db in try SharingStore().page(db, after: 0, limit: 10_000) }
     }
 
     /// The facts of one stream as a consumer would be told them, oldest first.

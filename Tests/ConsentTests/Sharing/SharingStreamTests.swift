@@ -71,6 +71,24 @@ struct SharingStreamTests {
         }
     }
 
+    @Test("followers wrote all over their files while grants came: a snapshot comes in the order of ids, and goes on after any")
+    func snapshotInOrder() async throws {
+        try await SharingHarness.run(with: Self.code) { harness, person in
+            var given: [GrantID] = []
+            for _ in 0..<6 {
+                given.append(try #require(try await harness.grant(harness.form(Self.code, by: .random()), to: person.person).grant).id)
+            }
+            let ingest = try await harness.peer(.ingest).client(of: .consent)
+            func grants(after: String?) async throws -> [GrantID] {
+                try await ingest.snapshot(SnapshotStream(stream: "consent.grants", after: after), deadline: .seconds(5)).facts
+                    .map { try JSONDecoder().decode(GrantState.self, from: Data($0.payload.utf8)).grant }
+            }
+            let sorted = given.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+            #expect(try await grants(after: nil) == sorted)
+            #expect(try await grants(after: sorted[2].description) == Array(sorted[3...]))
+        }
+    }
+
     @Test("SHR-08, SHR-15: whoever follows requests hears each transition once, with its receipt, also what was said before a restart")
     func requestFacts() async throws {
         try await withTemporaryFolder { folder in
