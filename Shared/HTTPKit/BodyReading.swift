@@ -84,7 +84,15 @@ enum JSONPointer {
     /// One reference token with its slash. Names that were sent are cut, so that an answer does not echo a book.
     static func step(_ name: String) -> String {
         // By code points: one character can be made of any number of them.
-        "/" + String(name.unicodeScalars.prefix(64)).replacing("~", with: "~0").replacing("/", with: "~1")
+        var step = "/"
+        for point in name.unicodeScalars.prefix(64) {
+            switch point {
+            case "~": step += "~0"
+            case "/": step += "~1"
+            default: step.unicodeScalars.append(point)
+            }
+        }
+        return step
     }
 }
 

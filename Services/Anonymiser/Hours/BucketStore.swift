@@ -1,10 +1,13 @@
 // What is read of closed buckets for releases: whole columns, as far as they count.
 
 import Contracts
+import Dispatch
+import Foundation
 import GRDB
 import Logging
 import ServiceKit
 import Storage
+import Synchronization
 
 /// Reads the store on the calling thread, chunk by chunk.
 struct BucketStore: Sendable {
@@ -12,6 +15,9 @@ struct BucketStore: Sendable {
     let chunks: ChunkStore
     let squares: SquareStore
     let logger: Logger
+
+    /// Threads that read one bucket; releases are made one after the other.
+    private static let width = min(4, ProcessInfo.processInfo.activeProcessorCount)
 
     private static func chunkCount(_ size: Int) -> Range<Int> { 0..<Bitmap.chunkCount(size) }
 
@@ -75,6 +81,7 @@ struct BucketStore: Sendable {
     }
 
     /// How many of the members have which code of a bucket of a day or less, by finest class: one pass over what is kept, without columns.
+    /// Chunks are read and unsealed on several threads: that takes longer than to count what is in them.
     /// - Precondition: the type has one component.
     func counted(
         _ type: GroupDataType, _ bucket: TimeSpan, _ granularity: Granularity, _ counting: CountingHours, of members: Bitmap,
@@ -82,16 +89,27 @@ struct BucketStore: Sendable {
     ) throws -> ClassHistogram {
         let (scale, start) = (type.scales(granularity)[0], bucket.start.flooredQuotient(TimeSpan.perHour))
         let (hours, end) = (counting.column(type), Int32(clamping: bucket.end.flooredQuotient(TimeSpan.perHour)))
-        return try store.readNow { db in
-            var histogram = ClassHistogram(column, codes: scale.codes)
-            for chunk in Self.chunkCount(members.size) {
-                let place = ChunkPlace(chunk: chunk, kind: .values(type, granularity), start: start)
-                guard let bytes = try chunks.read(db, place) else { continue }
-                try CodeChunk.count(
-                    bytes, scale, of: members, into: &histogram, at: chunk * BitmapChunk.rows, ids: column.ids, hours: hours, before: end)
+        let chunks = Self.chunkCount(members.size)
+        let parts = Mutex<[Result<ClassHistogram, any Error>]>([])
+        DispatchQueue.concurrentPerform(iterations: min(Self.width, max(1, chunks.count))) { part in
+            let counted = Result {
+                try store.readNow { db in
+                    var histogram = ClassHistogram(column, codes: scale.codes)
+                    for chunk in stride(from: part, to: chunks.upperBound, by: Self.width) {
+                        let place = ChunkPlace(chunk: chunk, kind: .values(type, granularity), start: start)
+                        guard let bytes = try self.chunks.read(db, place) else { continue }
+                        try CodeChunk.count(
+                            bytes, scale, of: members, into: &histogram, at: chunk * BitmapChunk.rows, ids: column.ids, hours: hours,
+                            before: end)
+                    }
+                    return histogram
+                }
             }
-            return histogram
+            parts.withLock { $0.append(counted) }
         }
+        var histogram = ClassHistogram(column, codes: scale.codes)
+        for part in parts.withLock({ $0 }) { histogram.add(try part.get()) }
+        return histogram
     }
 
     /// Codes plus 1, by component.

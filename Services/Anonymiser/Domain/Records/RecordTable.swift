@@ -126,6 +126,12 @@ struct ClassHistogram: Sendable {
         }
     }
 
+    /// Adds what was counted of other people, by the same classes and codes.
+    mutating func add(_ other: ClassHistogram) {
+        precondition(cells.count == other.cells.count && codes == other.codes, "histograms of the same table")
+        for index in cells.indices { cells[index] &+= other.cells[index] }
+    }
+
     /// Bytes of one by finest class.
     static func byteCount(_ column: ClassColumn, codes: Int) -> Int {
         column.codes.count * (codes + 1) * MemoryLayout<UInt32>.size
