@@ -152,7 +152,7 @@ struct PageTests {
                 }
                 guard number <= 3 else { return nil }
                 // Quiet until the stream has said that it lives.
-                if number == 2 { try await Task.sleep(for: .milliseconds(60)) }
+                if number == 2 { try await Task.sleep(for: .milliseconds(300)) }
                 waited.withLock { $0 += 1 }
                 return ServerEvent(id: "\(number)", data: "n\(number)")
             }
