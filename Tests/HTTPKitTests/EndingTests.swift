@@ -152,7 +152,7 @@ struct DrainTests {
         await group.triggerGracefulShutdown()
         _ = await connection.receiveAll()
         try await running.value
-        #expect(hasEnded.withLock { $0 })
+        try await eventually("its source has ended") { hasEnded.withLock { $0 } }
     }
 
     @Test("A request that does not end is cancelled when the time to drain is over")

@@ -32,6 +32,13 @@ struct RescueStories {
         return (person, watch)
     }
 
+    /// What was uploaded before is judged, and its place known: what is critical goes ahead of it.
+    private func isHeard(_ person: SubscriptionStories.Subscriber) async throws {
+        try await eventually("what was measured is judged") {
+            try person.subscription(try await person.sos("GET", "subscription")).isProtected
+        }
+    }
+
     private func prompt(of person: SubscriptionStories.Subscriber) async throws -> PromptBody? {
         try await person.sos("GET", "prompt").decoded(as: PromptAnswer.self).prompt
     }
@@ -50,6 +57,7 @@ struct RescueStories {
             let set = try await anna.sos("PUT", "thresholds", ["bounds": ["oxygen-saturation": ["low": 90.0]]])
             #expect(set.status == 200)
             try await suite.beat(64, from: watch, and: [Sample(type: .oxygenSaturation, at: .now, value: 96), place()])
+            try await isHeard(anna)
             #expect(try await prompt(of: anna) == nil)
             try await suite.beat(65, from: watch, and: [Sample(type: .oxygenSaturation, at: .now, value: 83)])
             let asked = try await eventually("the prompt") { try await prompt(of: anna) }
@@ -106,6 +114,7 @@ struct RescueStories {
                 "PUT", "preferences", ["shaking": true, "personalised": false, "medicalNotes": "epilessia", "tellsMedicalNotes": true])
             #expect(chosen.status == 200)
             try await suite.beat(72, from: watch, and: [place()])
+            try await isHeard(leo)
             let began = Timestamp.now
             let shaking = Sample(type: .shaking, at: began, value: 12)
             #expect(try await suite.upload([shaking], from: watch).outcome == .answered(status: 200, retryAfter: nil))
