@@ -166,9 +166,10 @@ struct RejectionStories {
                 }
             }
             try await eventually("it is taken again") {
-                try await taken.stage.timeline(taken.emergency).count { $0 == "acknowledged" } == 2
+                let taking = try await taken.stage.timeline(taken.emergency).count { $0 == "acknowledged" }
+                let state = try await taken.stage.state(taken.emergency)
+                return taking == 2 && state == "dispatched"
             }
-            #expect(try await taken.stage.state(taken.emergency) == "dispatched")
         }
     }
 
