@@ -160,7 +160,10 @@ struct RescueStories {
             }
             #expect(refused.problem == "ability-missing")
             let watch = try await nonna.addDevice()
-            let joined = try await nonna.sos("PUT", "subscription", ["acceptedClauses": SubscriptionClauses.version])
+            let joined = try await eventually("the watch is enough") {
+                let said = try await nonna.sos("PUT", "subscription", ["acceptedClauses": SubscriptionClauses.version])
+                return said.status == 200 ? said : nil
+            }
             #expect(try nonna.subscription(joined).state == "monitoring")
             try await suite.beat(38, from: watch)
             try await eventually("the heart is followed") { try await prompt(of: nonna) != nil }
