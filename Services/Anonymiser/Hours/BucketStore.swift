@@ -91,7 +91,7 @@ struct BucketStore: Sendable {
         let (hours, end) = (counting.column(type), Int32(clamping: bucket.end.flooredQuotient(TimeSpan.perHour)))
         let chunks = Self.chunkCount(members.size)
         let parts = Mutex<[Result<ClassHistogram, any Error>]>([])
-        DispatchQueue.concurrentPerform(iterations: min(Self.width, max(1, chunks.count))) { part in
+        DispatchQueue.concurrentPerform(iterations: min(Self.width, chunks.count)) { part in
             let counted = Result {
                 try store.readNow { db in
                     var histogram = ClassHistogram(column, codes: scale.codes)
