@@ -80,6 +80,7 @@ struct SOSModule: Sendable {
         let streams = StreamEffects(relays: pair.relays, dispatches: DispatchStreams(runtime, database))
         let store = SOSStore(database, keys: keys, pair: pair.tables, streams: streams, logger: logger)
         let journal = Journal(save: store.save, seal: store.seal, logger: logger)
+        let history = EmergencyHistory(store: store, journal: journal)
         let pairState = pair.state(settings, journal)
         let clock = SteadyClock(
             offset: try store.steadyOffset(boot: SteadyClock.boot, fresh: Timestamp.now.milliseconds - SteadyClock.sinceBoot))
@@ -103,7 +104,7 @@ struct SOSModule: Sendable {
             journal: journal, dispatcher: dispatcher, clock: clock, pair: pairState, keep: messages.keep,
             ingestSilentFor: { samples.age ?? .seconds(Int64(Int32.max)) }, metrics: metrics, logger: logger)
         await dispatcher.tells(
-            acknowledged: { await supervision.acknowledged($0, $1) }, rejected: { await supervision.rejected($0, $1) })
+            acknowledged: { await supervision.acknowledged($0, $1, at: $2) }, rejected: { await supervision.rejected($0, $1) })
 
         let people = await PeopleModule(
             settings, messages, on: runtime, database: database, store: store, supervision: supervision, pair: pairState, clock: clock)
@@ -130,7 +131,8 @@ struct SOSModule: Sendable {
         let enrolment = Enrolment(
             supervision: supervision, store: store, keys: keys, ingest: ingest, joined: { [wakeUp = fitting.wakeUp] in wakeUp.notify() })
         let subscribers = SubscriberModule(
-            settings, supervision: supervision, store: store, enrolment: enrolment, messages: messages.outbox, ingest: ingest)
+            settings, supervision: supervision, store: store, history: history, enrolment: enrolment, messages: messages.outbox,
+            ingest: ingest)
         supervision.events.add(anchors)
         var methods = Methods(memory: answers)
         pair.source(
@@ -139,15 +141,15 @@ struct SOSModule: Sendable {
         ).register(in: &methods)
         let probe = CanaryRoutes(secret: .random())
         let routes = DispatchRoutes(
-            dispatcher: dispatcher, store: store, registry: calling.registry, publicKey: secrets.signing.publicKey)
+            dispatcher: dispatcher, history: history, registry: calling.registry, publicKey: secrets.signing.publicKey)
         let server = SOSModule.server(
             routes.all + subscribers.routes + people.routes + probe.all, supervision, database, tokens, calling.registry, runtime)
         let watch = WatchModule(
             settings, supervision: supervision, dispatcher: dispatcher, keys: keys, store: database, ingest: ingestClient,
             samples: samples, probe: probe, signing: secrets.signing, on: runtime, port: { await server.boundPort })
         BusRoutes(
-            supervision: supervision, store: store, enrolment: enrolment, answers: answers, canary: watch.canary, role: pair.role,
-            anchors: anchors
+            supervision: supervision, store: store, history: history, enrolment: enrolment, answers: answers, canary: watch.canary,
+            role: pair.role, anchors: anchors
         ).register(in: &methods)
         calling.routes(dispatcher, answers).register(in: &methods)
         drills.register(in: &methods)

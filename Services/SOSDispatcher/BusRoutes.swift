@@ -10,6 +10,7 @@ struct BusRoutes: Sendable {
 
     let supervision: SupervisionService
     let store: SOSStore
+    let history: EmergencyHistory
     let enrolment: Enrolment
     let answers: StoredAnswers
     let canary: Canary
@@ -35,8 +36,9 @@ struct BusRoutes: Sendable {
         }
         methods.on(ListEmergencies.self, list)
         methods.on(ReadAvailability.self, availability)
+        methods.on(ReadUnstored.self) { request, _ in await supervision.unstored(after: request.after) }
         methods.on(ReadTimeline.self) { request, _ in
-            ReadTimeline.Reply(steps: try await Timeline(store: store).steps(of: request.emergency))
+            ReadTimeline.Reply(steps: try await history.steps(of: request.emergency))
         }
         methods.on(VerifyAudit.self) { request, _ in
             guard request.anchors?.count ?? 0 <= VerifyAudit.mostAnchors else { throw Failure(.invalid, "at most 10000 anchors") }
@@ -76,44 +78,12 @@ struct BusRoutes: Sendable {
         guard BusRoutes.listLimit.contains(request.limit) else { throw Failure(.invalid, "limit is from 1 to 1000") }
         let synthetic = supervision.names.synthetic
         let isTest = request.person.map(synthetic.contains) ?? false
-        let records = try await isTest ? [] : store.emergencies(of: request.person, limit: request.limit, except: synthetic)
+        let records = try await isTest ? [] : history.newest(of: request.person, limit: request.limit, except: synthetic)
         return ListEmergencies.Reply(
             emergencies: records.map {
                 ListEmergencies.Entry(
                     emergency: $0.id, person: $0.person, state: $0.state.rawValue, t0: $0.t0, dispatchedAt: $0.dispatchedAt,
                     acknowledgedAt: $0.acknowledgedAt, closedAt: $0.closedAt)
             })
-    }
-}
-
-/// What happened in one emergency, out of the audit log.
-struct Timeline: Sendable {
-    let store: SOSStore
-
-    func steps(of emergency: EmergencyID) async throws -> [ReadTimeline.Step] {
-        guard try await store.emergency(emergency) != nil else { throw Failure(.notFound, "there is no such emergency") }
-        return Timeline.ordered(
-            try await store.audit(of: "\(emergency)").map {
-                ReadTimeline.Step(at: $0.at, actor: $0.actor, event: $0.action, detail: $0.detail)
-            })
-    }
-
-    /// By time, and at one time causes before what follows from them: what was decided later may have been noted earlier.
-    static func ordered(_ steps: [ReadTimeline.Step]) -> [ReadTimeline.Step] {
-        steps.enumerated().sorted { one, other in
-            (one.element.at, rank(one.element), one.offset) < (other.element.at, rank(other.element), other.offset)
-        }.map(\.element)
-    }
-
-    private static func rank(_ step: ReadTimeline.Step) -> Int {
-        switch step.event {
-        case "first-tried": -1
-        case "alerted", "asked-again", "doubted", "fell": 0
-        case "confirmed": 1
-        case "dispatched": 2
-        case "transient", "muted", "cancelled": 4
-        case "closed": 5
-        default: 3
-        }
     }
 }

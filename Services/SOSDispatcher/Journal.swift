@@ -22,6 +22,8 @@ final class Journal: Sendable {
 
     private struct State {
         var urgent = StoreBatch()
+        /// What of it is being stored.
+        var inHand = StoreBatch()
         var patient = StoreBatch()
         /// What is being stored slice by slice, its positions last: they count only once all states are stored.
         var slices = StoreBatch()
@@ -70,6 +72,15 @@ final class Journal: Sendable {
             }
             state.urgent.add(urgent)
             state.patient.add(patient)
+        }
+    }
+
+    /// What is urgent and not on disk: as good as nothing, unless the disk is slow or refuses.
+    var unstored: StoreBatch {
+        state.withLock { state in
+            var unstored = state.inHand
+            unstored.add(state.urgent)
+            return unstored
         }
     }
 
@@ -149,13 +160,14 @@ final class Journal: Sendable {
     private func storeUrgent(_ batch: StoreBatch, _ waiting: [CheckedContinuation<Void, any Error>]) async -> Bool {
         do {
             try await store(batch)
+            state.withLock { $0.inHand = StoreBatch() }
             for continuation in waiting { continuation.resume() }
             return true
         } catch {
             state.withLock { state in
                 var kept = batch
                 kept.add(state.urgent)
-                state.urgent = kept
+                (state.urgent, state.inHand) = (kept, StoreBatch())
                 // Not again at once: the write failed with a retryable error.
                 state.isPatientDue = false
             }
@@ -239,7 +251,7 @@ final class Journal: Sendable {
     }
 
     private func takeUrgent(_ state: inout State) -> (StoreBatch, [CheckedContinuation<Void, any Error>]) {
-        defer { (state.urgent, state.waiting, state.isUrgentDue) = (StoreBatch(), [], false) }
+        defer { (state.inHand, state.urgent, state.waiting, state.isUrgentDue) = (state.urgent, StoreBatch(), [], false) }
         return (state.urgent, state.waiting)
     }
 

@@ -10,8 +10,8 @@ struct SubscriberModule: Sendable {
     let routes: [Route]
 
     init(
-        _ settings: Settings, supervision: SupervisionService, store: SOSStore, enrolment: Enrolment, messages: MessageOutbox,
-        ingest: IngestClient
+        _ settings: Settings, supervision: SupervisionService, store: SOSStore, history: EmergencyHistory, enrolment: Enrolment,
+        messages: MessageOutbox, ingest: IngestClient
     ) {
         let changes = ProtectionChanges(supervision: supervision, messages: messages)
         subscriptions = SubscriptionService(
@@ -21,6 +21,6 @@ struct SubscriberModule: Sendable {
         contacts = ContactService(supervision: supervision, changes: changes)
         routes =
             SubscriptionRoutes(service: subscriptions).all + ThresholdRoutes(service: thresholds).all
-            + ContactRoutes(service: contacts, country: settings.country).all + EmergencyRoutes(store: store).all
+            + ContactRoutes(service: contacts, country: settings.country).all + EmergencyRoutes(history: history).all
     }
 }

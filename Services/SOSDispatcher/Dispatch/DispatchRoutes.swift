@@ -12,7 +12,7 @@ struct DispatchRoutes: Sendable {
     static let bodyLimit = 16 << 10
 
     let dispatcher: Dispatcher
-    let store: SOSStore
+    let history: EmergencyHistory
     let registry: IntegratorRegistry
     let publicKey: VerifyingKey
 
@@ -97,10 +97,10 @@ struct DispatchRoutes: Sendable {
             answers: [.json(200, "All steps at once; `next` is null", Page<TimelineStep>.self)]
         ) { exchange in
             let id = try exchange.identifier("id", of: Emergency.self)
-            guard let record = try await store.emergency(id), record.dispatchedAt != nil,
+            guard let record = try await history.one(id), record.dispatchedAt != nil,
                 try await dispatcher.file(of: id, for: integrator(exchange).id) != nil
             else { throw Problem.notFound }
-            let steps = try await Timeline(store: store).steps(of: id)
+            let steps = try await history.steps(of: id)
             return try .json(
                 Page(items: steps.map { TimelineStep(at: $0.at.rfc3339, actor: $0.actor, event: $0.event, detail: $0.detail) }, next: nil))
         }

@@ -54,11 +54,13 @@ extension Dispatcher {
         guard let work = works[id.emergency], let message = work.file.lines[integrator.id]?.message(id),
             take(id, by: integrator, at: at)
         else { return }
-        if purpose(of: work) == .canary { return await acknowledged(work.person, id.emergency) }
+        if purpose(of: work) == .canary { return await acknowledged(work.person, id.emergency, at) }
         let kind = id.isRelease ? "release" : message.kind.rawValue
         let word = message.kind == .alert ? "acknowledged" : "\(kind)-acknowledged"
-        note(word, id, by: integrator.name, "\(message.kind.rawValue) \(id.sequence): \(acknowledgement.result.rawValue) by \(form)")
-        let after = clock.now - message.createdAt
+        // Where the other dispatcher was told, when that was: the call was taken then, not when it was heard of here.
+        let detail = "\(message.kind.rawValue) \(id.sequence): \(acknowledgement.result.rawValue) by \(form)"
+        note(word, id, by: integrator.name, at: at, detail)
+        let after = max(.zero, clock.steady(fromWall: at) - message.createdAt)
         logger.notice(
             "acknowledged",
             metadata: [
@@ -67,7 +69,7 @@ extension Dispatcher {
             ])
         if work.drill != nil { return await store.endDrill(id.emergency, "acknowledged", after: after) }
         metrics.acknowledged(after: after)
-        if work.file.latestAlert?.id == id { await acknowledged(work.person, id.emergency) }
+        if work.file.latestAlert?.id == id { await acknowledged(work.person, id.emergency, at) }
     }
 
     private func refused(
@@ -176,7 +178,7 @@ extension Dispatcher {
         batch.further = [further]
         journal.note(batch)
         logger.notice("acknowledged", metadata: ["emergency": "\(order.emergency)", "form": "hand"])
-        if !wasTaken { await acknowledged(work.person, order.emergency) }
+        if !wasTaken { await acknowledged(work.person, order.emergency, nil) }
         try await journal.commit()
     }
 }

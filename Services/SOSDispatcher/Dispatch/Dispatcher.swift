@@ -8,7 +8,9 @@ import ServiceLifecycle
 /// Owns every message that is on its way. Nobody waits for anybody: each emergency has delivery workers of its own for each
 /// integrator, and for each way to it.
 actor Dispatcher: Service {
-    typealias Acknowledged = @Sendable (_ person: PersonID, _ emergency: EmergencyID) async -> Void
+    /// - Parameter at: when the emergency service said so, whichever dispatcher it told; nil where nobody knows any more.
+    typealias Acknowledged = @Sendable (_ person: PersonID, _ emergency: EmergencyID, _ at: Timestamp?) async -> Void
+    typealias Rejected = @Sendable (_ person: PersonID, _ emergency: EmergencyID) async -> Void
 
     /// What goes on with one integrator, in memory only.
     struct Line {
@@ -63,9 +65,9 @@ actor Dispatcher: Service {
     /// Until the second address of an integrator is tried as well.
     private let secondAfter: Duration
     var works: [EmergencyID: Work] = [:]
-    var acknowledged: Acknowledged = { _, _ in }
+    var acknowledged: Acknowledged = { _, _, _ in }
     /// Who is told that a call which was acknowledged is taken by nobody any more.
-    var rejected: Acknowledged = { _, _ in }
+    var rejected: Rejected = { _, _ in }
     private var isStopping = false
     private var attemptNumber = 0
 
@@ -82,7 +84,7 @@ actor Dispatcher: Service {
     /// Who is told when a call is acknowledged, and when the integrator that had acknowledged has rejected and nobody has taken the call in its
     /// place. Set before anything is restored: supervision, which is told, sends through this dispatcher and so is made after it; a stream between
     /// the two would let an emergency service be answered before its word is stored.
-    func tells(acknowledged: @escaping Acknowledged, rejected: @escaping Acknowledged) {
+    func tells(acknowledged: @escaping Acknowledged, rejected: @escaping Rejected) {
         (self.acknowledged, self.rejected) = (acknowledged, rejected)
     }
 
@@ -132,7 +134,8 @@ actor Dispatcher: Service {
     /// What the other dispatcher had acknowledged before this one came to decide it: the word came too early for the machine.
     func tellIfTaken(_ id: MessageID) {
         guard let work = works[id.emergency], work.drill == nil, work.file.latestAlert?.id == id, work.file.isTaken else { return }
-        Task { await acknowledged(work.person, id.emergency) }
+        let told = work.file.lines.keys.compactMap { pair.acknowledgement(of: id, by: $0)?.at }
+        Task { await acknowledged(work.person, id.emergency, told.min()) }
     }
 
     /// So that the place in the first message is known before anybody is chosen.
@@ -331,9 +334,9 @@ actor Dispatcher: Service {
             ])
     }
 
-    func note(_ action: String, _ id: MessageID, by actor: String, _ detail: String) {
+    func note(_ action: String, _ id: MessageID, by actor: String, at time: Timestamp = .now, _ detail: String) {
         var batch = StoreBatch()
-        batch.audit = [AuditNote(at: .now, actor: actor, action: action, object: "\(id.emergency)", detail: detail)]
+        batch.audit = [AuditNote(at: time, actor: actor, action: action, object: "\(id.emergency)", detail: detail)]
         journal.note(batch)
     }
 

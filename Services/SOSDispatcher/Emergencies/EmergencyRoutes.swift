@@ -5,7 +5,7 @@ import HTTPKit
 import ServiceKit
 
 struct EmergencyRoutes: Sendable {
-    let store: SOSStore
+    let history: EmergencyHistory
 
     var all: [Route] { [list, one] }
 
@@ -17,7 +17,7 @@ struct EmergencyRoutes: Sendable {
             let person = try exchange.person
             let (limit, before) = (try exchange.pageLimit, try exchange.cursor { Int64($0) })
             let records = try await SubscriberDoor.answering {
-                try await store.emergencies(of: person, before: before.map(Timestamp.init(milliseconds:)), limit: limit)
+                try await history.newest(of: person, before: before.map(Timestamp.init(milliseconds:)), limit: limit)
             }
             return try .json(
                 Page(
@@ -35,8 +35,8 @@ struct EmergencyRoutes: Sendable {
             let person = try exchange.person
             let id = try exchange.identifier("id", of: Emergency.self)
             let found: OwnEmergency = try await SubscriberDoor.answering {
-                guard let record = try await store.emergency(id), record.person == person else { throw Problem.notFound }
-                return OwnEmergency(record, steps: try await Timeline(store: store).steps(of: id))
+                guard let record = try await history.one(id), record.person == person else { throw Problem.notFound }
+                return OwnEmergency(record, steps: try await history.steps(of: id))
             }
             return try .json(found)
         }

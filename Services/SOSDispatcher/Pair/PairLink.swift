@@ -30,6 +30,8 @@ actor PairLink {
     private var following: Task<Void, Never>?
     private var asking: Task<Void, Never>?
     private(set) var isAsking = false
+    private var askingUnstored: Task<Void, Never>?
+    private var isAskingUnstored = false
     private var isAnybodyUnreadable = false
     /// Said by the operator; it may be said before this begins, which looked into the store before.
     private var isOtherGone = false
@@ -61,8 +63,12 @@ actor PairLink {
             isAsking = true
             asking = Task { await askEverything() }
         }
+        if waiting || isAsking {
+            isAskingUnstored = true
+            askingUnstored = Task { await askUnstored() }
+        }
         let end = ContinuousClock.now + (waiting || isAsking ? PairLink.startTimeout : .zero)
-        while freshness.age == nil || isAsking, ContinuousClock.now < end {
+        while freshness.age == nil || isAsking || isAskingUnstored, ContinuousClock.now < end {
             // The bus tells nobody when it has caught up.
             try? await Task.sleep(for: PairLink.look)
         }
@@ -81,6 +87,7 @@ actor PairLink {
     /// asked for all the same: should the other side return, they are watched again.
     func otherIsGone() {
         isOtherGone = true
+        askingUnstored?.cancel()
         guard isAsking, !isAnybodyUnreadable else { return }
         asking?.cancel()
         isAsking = false
@@ -90,6 +97,7 @@ actor PairLink {
     private func end() {
         following?.cancel()
         asking?.cancel()
+        askingUnstored?.cancel()
     }
 
     /// Who subscribed here, what was set and what people and emergency services have said since the copy was made: the other side was told, and
@@ -113,6 +121,29 @@ actor PairLink {
             } catch {
                 if !isReported, !Task.isCancelled { reportSilence() }
                 isReported = true
+                // A pause between attempts: the other side may be starting too.
+                try? await Task.sleep(for: PairLink.pause)
+            }
+        }
+    }
+
+    /// What the last process here knew and its disk did not take, as far as the other side knows it too: a call that runs goes on from here
+    /// as well. Once is enough, since whatever comes after is heard.
+    private func askUnstored() async {
+        defer { isAskingUnstored = false }
+        guard let other = try? await runtime.client(of: role.other.peer) else { return }
+        while !Task.isCancelled {
+            do {
+                var after: PersonID?
+                repeat {
+                    let page = try await other.ask(ReadUnstored(after: after), deadline: PairLink.startTimeout, attempts: 1)
+                    await hear(unstored: page.facts.compactMap { PairFact.read(Array($0.utf8)) })
+                    after = page.next
+                } while after != nil
+                return
+            } catch {
+                // An earlier release has no answer to this.
+                guard error.isRetriable else { return }
                 // A pause between attempts: the other side may be starting too.
                 try? await Task.sleep(for: PairLink.pause)
             }
@@ -191,6 +222,17 @@ extension PairLink {
         _ = await supervision.hear([fact], [])
         // Killed before it has stored it, the other side would not know what is called for here.
         if let returned = fact.returned { pair.tell(returned) }
+    }
+
+    private func hear(unstored facts: [PairFact]) async {
+        var heard: [PairFact] = []
+        for fact in facts {
+            guard let person = fact.subject, !supervision.names.synthetic.contains(person), await mayBeHeard(of: person) else { continue }
+            heard.append(fact)
+        }
+        guard !heard.isEmpty else { return }
+        _ = await supervision.hear(heard, [], isUnstored: true)
+        await dispatcher.heard(heard)
     }
 
     private func mayBeHeard(of person: PersonID) async -> Bool {

@@ -96,10 +96,12 @@ extension SupervisionService {
     // MARK: Hearing
 
     /// One gapless stretch of the other side's stream; everything that follows is noted in the journal with how far it was heard.
-    /// - Parameter further: what other subjects write because of it, in the same transaction.
+    /// - Parameters:
+    ///   - further: what other subjects write because of it, in the same transaction.
+    ///   - isUnstored: whether it is in no log, but what the other side's memory alone tells (`ReadUnstored`).
     /// - Returns: people who are subscribed here by it and were not before, or whose supervision has begun anew.
     func hear(
-        _ facts: [PairFact], _ next: [StreamPosition], further: [SealedBatchStore.FurtherWrite] = []
+        _ facts: [PairFact], _ next: [StreamPosition], further: [SealedBatchStore.FurtherWrite] = [], isUnstored: Bool = false
     ) async -> [PersonID] {
         var effects = Effects()
         var newcomers: [PersonID] = []
@@ -115,6 +117,9 @@ extension SupervisionService {
             if case .answered(let answer) = fact { answers.append(answer) }
             if fact.isKept { changes.heard.append(fact) }
         }
+        var outboxes: ToldOutboxes = [:]
+        // A call for help among the answers may have begun what goes on.
+        if isUnstored { for case .settings(let running) in facts { goOn(with: running, &effects, &outboxes) } }
         for answer in answers {
             if answer.emergency == nil, answer.answer == .help, let at = answer.at {
                 if answer.isReturned == true, isCalledOff(answer.person, pressed: at) { continue }
@@ -124,16 +129,15 @@ extension SupervisionService {
                 if answer.answer == .help { takeHelpAfterFine(of: answer.person, &effects) }
             }
         }
-        var outboxes: ToldOutboxes = [:]
         for fact in facts {
             switch fact {
-            case .settings(let settings):
+            case .settings(let settings) where !isUnstored:
                 let person = settings.person
                 let (isNew, joins) = (!isSubscribed(person), people[person]?.subscriber.supervision.joins)
                 guard take(settings, &effects, &outboxes), isSubscribed(person) else { continue }
                 if isNew || people[person]?.subscriber.supervision.joins != joins { newcomers.append(person) }
             case .opened(let opened): take(opened, &effects)
-            case .note, .answered, .attempted, .acknowledged, .contact, .erased: break
+            case .settings, .note, .answered, .attempted, .acknowledged, .contact, .erased: break
             }
         }
         changes.further += further

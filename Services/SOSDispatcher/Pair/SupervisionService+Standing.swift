@@ -9,7 +9,7 @@ extension SupervisionService {
 
     /// A newcomer goes on from where the other side stands: an emergency that runs there has the same name here, and the same messages.
     func stand(_ person: PersonID, _ standing: PersonSettings.Standing, _ effects: inout Effects, _ outboxes: inout ToldOutboxes) {
-        var watched = Watched()
+        var watched = people[person] ?? Watched()
         watched.subscriber = standing.subscriber
         let offset = clock.steady(fromWall: standing.wall) - standing.steady
         watched.subscriber.supervision = standing.subscriber.supervision.shifted(by: offset)
@@ -38,6 +38,20 @@ extension SupervisionService {
             machine.listeningAgain(at: clock.now)
             return []
         }
+    }
+
+    /// Somebody who is known here, in an emergency of which only the other dispatcher's memory tells: this one's last process may have known
+    /// it as well, and has ended before its disk took it.
+    func goOn(with running: PersonSettings, _ effects: inout Effects, _ outboxes: inout ToldOutboxes) {
+        let person = running.person
+        guard let mine = people[person]?.subscriber, mine.supervision.subscribed, mine.supervision.episode == nil,
+            var standing = running.standing, standing.emergency != nil, let episode = standing.subscriber.supervision.episode
+        else { return }
+        standing.subscriber = SubscriberSettings(mine).applied(to: standing.subscriber)
+        stand(person, standing, &effects, &outboxes)
+        effects.people.insert(person)
+        let emergency = names.emergency(of: person, episode.trigger)
+        effects.events.append(SupervisionEvent(person: person, kind: .goesOn, emergency: emergency, episode: episode, at: .now))
     }
 
     /// The record, the messages and their numbers, in the transaction of the person's state.
@@ -72,6 +86,41 @@ extension SupervisionService {
         outboxes[emergency] = (person, file)
     }
 
+    /// What the other dispatcher is told when it starts: whoever's emergency, or word in one, this side's disk has not taken.
+    func unstored(after: PersonID?) async -> ReadUnstored.Reply {
+        let unstored = journal.unstored
+        let told = Dictionary(grouping: unstored.told.compactMap(\.ofEmergency)) { $0.subject }
+        let people = Set(unstored.emergencies.values.map(\.person)).union(told.keys.compactMap(\.self))
+        var reply = ReadUnstored.Reply(facts: [], next: nil)
+        var size = 0
+        for person in people.sorted(by: { $0.bits < $1.bits }) where !isSynthetic(person) && after.map({ $0.bits < person.bits }) ?? true {
+            var facts = (told[person] ?? []).suffix(PairTables.wordsPerPerson)
+            if let running = await running(person) { facts.insert(.settings(running), at: facts.startIndex) }
+            let payloads = facts.compactMap { try? $0.encoded() }
+            reply.facts += payloads.map { String(decoding: $0, as: UTF8.self) }
+            size += payloads.reduce(0) { $0 + $1.count }
+            guard size < PairTables.messageBytesPerPage else {
+                reply.next = person
+                break
+            }
+        }
+        return reply
+    }
+
+    /// The person's supervision with the emergency that runs; nil where none does. Of no version: nobody has set anything by it.
+    private func running(_ person: PersonID) async -> PersonSettings? {
+        guard let begun = records[person]?.id else { return nil }
+        let file = await dispatcher.works[begun]?.file ?? DispatchMachine()
+        guard let record = records[person], record.id == begun, record.closedAt == nil, let watched = people[person],
+            let episode = watched.subscriber.supervision.episode, names.emergency(of: person, episode.trigger) == begun
+        else { return nil }
+        let standing = PersonSettings.Standing(
+            subscriber: watched.subscriber, steady: clock.now, wall: .now, answered: watched.answersToTell,
+            emergency: StandingEmergency(record, file))
+        return PersonSettings(
+            person: person, version: .none, settings: SubscriberSettings(watched.subscriber), standing: standing)
+    }
+
     /// For the timeline: the steps that the record dates. All of them are at the other dispatcher.
     private func noteSteps(of record: EmergencyRecord) {
         let steps: [(at: Timestamp?, word: String)] = [
@@ -82,6 +131,20 @@ extension SupervisionService {
             changes.audit.append(
                 AuditNote(
                     at: at, actor: "dispatcher", action: step.word, object: "\(record.id)", detail: "as the other dispatcher tells"))
+        }
+    }
+}
+
+extension PairFact {
+    /// As it is told from memory, where it is about an emergency; nil for all else, which comes in its place.
+    fileprivate var ofEmergency: PairFact? {
+        switch self {
+        case .answered, .acknowledged, .contact: return self
+        case .attempted(var attempt):
+            // With the emergency's messages its bytes are told.
+            attempt.body = nil
+            return .attempted(attempt)
+        case .settings, .opened, .erased, .note: return nil
         }
     }
 }

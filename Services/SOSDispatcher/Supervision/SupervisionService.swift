@@ -468,9 +468,14 @@ extension SupervisionService {
 
 extension SupervisionService {
     /// The emergency service has taken the call.
-    func acknowledged(_ person: PersonID, _ emergency: EmergencyID) async {
-        guard let episode = people[person]?.subscriber.supervision.episode, names.emergency(of: person, episode.trigger) == emergency else {
-            return
+    /// - Parameter time: when it said so to the dispatcher that it told; nil for now.
+    func acknowledged(_ person: PersonID, _ emergency: EmergencyID, at time: Timestamp? = nil) async {
+        guard let state = people[person]?.subscriber.supervision, let episode = state.episode,
+            names.emergency(of: person, episode.trigger) == emergency
+        else { return }
+        if let time, state.stage == .dispatching, var record = records[person], record.id == emergency {
+            record.acknowledgedAt = record.acknowledgedAt ?? time
+            records[person] = record
         }
         var effects = Effects()
         change(person, &effects) { $0.acknowledged(at: clock.now) }

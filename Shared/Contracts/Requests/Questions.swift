@@ -12,7 +12,7 @@ package enum Questions {
         ReadPrices.self, SetPrices.self, ListPayments.self, MarkPaid.self, RefundPayment.self,
         MakeOperator.self, EndSessions.self, InviteMember.self, RemoveMember.self, ConfirmErasure.self, SendMessage.self, ReadMessage.self,
         SubscribePerson.self, UnsubscribePerson.self, PauseSupervision.self, ReadSupervision.self, AnswerPrompt.self,
-        ListEmergencies.self, ReadTimeline.self, VerifyAudit.self, ReadAvailability.self,
+        ListEmergencies.self, ReadTimeline.self, VerifyAudit.self, ReadAvailability.self, ReadUnstored.self,
         ReleaseGroup.self, ReadGroupRelease.self, ReadGroupCatalogue.self, FindGroupPlaces.self, EndGroupSubscription.self,
         AddIntegrator.self, ListIntegrators.self, RemoveIntegrator.self, RotateIntegrator.self,
         AcknowledgeDispatch.self, AcknowledgeByCode.self, AcknowledgeByHand.self, RunDrill.self, ScheduleDrill.self, ReadDrills.self,

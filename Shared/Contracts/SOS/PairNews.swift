@@ -7,3 +7,30 @@ package struct PairNews: Codable, Sendable {
 
     package init() {}
 }
+
+/// What the other SOS dispatcher knows and its disk has not taken, and thus neither its log: asked at a start, since whatever a process knew
+/// without having stored it has ended with it. Empty as long as disks write.
+package struct ReadUnstored: BusRequest {
+    package static let method = "read-unstored"
+    package static let owner = Peer.sosDispatcher
+    package static let clients: Set<Peer> = [.sosDispatcher, .sosDeputy]
+    package static let mutates = false
+
+    /// `next` of the page before; nil for the first.
+    package var after: PersonID?
+
+    package init(after: PersonID?) {
+        self.after = after
+    }
+
+    package struct Reply: Codable, Sendable {
+        /// As facts of the stream between the two, JSON. Personal.
+        package var facts: [String]
+        /// What to send as `after` for the following page; nil at the end.
+        package var next: PersonID?
+
+        package init(facts: [String], next: PersonID?) {
+            (self.facts, self.next) = (facts, next)
+        }
+    }
+}

@@ -332,7 +332,7 @@ struct RescueRulesTests {
         let steps = [
             step("transient", 5), step("alerted", 5), step("closed", 9), step("cancelled", 9), step("accepted", 4), step("alerted", 1),
         ]
-        #expect(Timeline.ordered(steps).map(\.event) == ["alerted", "accepted", "alerted", "transient", "cancelled", "closed"])
+        #expect(EmergencyHistory.ordered(steps).map(\.event) == ["alerted", "accepted", "alerted", "transient", "cancelled", "closed"])
     }
 
     // MARK: Stored before

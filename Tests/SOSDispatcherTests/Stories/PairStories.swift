@@ -233,7 +233,9 @@ struct PairStories {
         }
     }
 
-    @Test("SOS-19: an acknowledgement that was posted to the second stops the first when it is back, and the call goes on without it")
+    @Test(
+        "SOS-19, SOS-41: an acknowledgement that was posted to the second stops the first when it is back; it dated it by when it heard of it"
+    )
     func acknowledgedAtTheSecond() async throws {
         let desk = Desk(.silent)
         try await Stage.playPair(desk) { stage, first, second in
@@ -254,7 +256,31 @@ struct PairStories {
             let back = try await stage.start()
             try await eventually("the first knows") { try await back.parts.store.emergency(emergency)?.state == .dispatched }
             #expect(desk.receipts.count == heard)
-            #expect(try await stage.timeline(emergency).contains("acknowledged"))
+            let given = try #require(await second.parts.store.emergency(emergency)?.acknowledgedAt)
+            #expect(try await back.parts.store.emergency(emergency)?.acknowledgedAt == given)
+            let steps = try await stage.question(ReadTimeline(emergency: emergency)).steps
+            #expect(steps.filter { $0.event == "acknowledged" }.map { ($0.at - given).wholeMilliseconds.magnitude < 50 } == [true])
+        }
+    }
+
+    @Test("SOS-24: what was acknowledged is not sent again when both dispatchers are restarted", arguments: PairRole.allCases)
+    func restartedBoth(stoppedFirst: PairRole) async throws {
+        let desk = Desk(.acknowledges(.accepted))
+        try await Stage.playPair(desk) { stage, first, second in
+            let people = [PersonID.random(), .random()]
+            for person in people { try await Self.subscribed(person, stage, first, second) }
+            try await stage.ingest.say(people[0], [Sample(type: .heartRate, at: .now, value: 31)])
+            let emergency = try await stage.emergency(of: people[0])
+            try await eventually("both know that it is taken", within: .seconds(20)) {
+                let states = try await [first, second].asyncMap { try await $0.parts.store.emergency(emergency)?.state }
+                return states == [.dispatched, .dispatched]
+            }
+            for dispatcher in stoppedFirst == .first ? [first, second] : [second, first] { await dispatcher.stop() }
+            let before = desk.receipts.count
+            for role in stoppedFirst == .first ? [PairRole.first, .second] : [.second, .first] { try await stage.start(role: role) }
+            try await stage.ingest.say(people[1], [Sample(type: .heartRate, at: .now, value: 31)])
+            try await eventually("the other person's call", within: .seconds(20)) { desk.receipts.count > before }
+            #expect(desk.receipts.filter { $0.id == "\(emergency)-0" }.count == before)
         }
     }
 
