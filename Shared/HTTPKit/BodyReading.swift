@@ -17,8 +17,11 @@ extension Exchange {
         let content = shape?.contents.first { $0.mediaType == mediaType }
         // Tests hold the declared type against the schema: another one would be held against nothing. No caller can bring this about.
         assert(content?.type.map { $0 == Body.self } ?? true, "the route declares another type than \(Body.self)")
-        let schema = content?.schema ?? .anything
-        return try await LongBodies.work(onBytes: bytes.count, of: self) { try schema.decode(Body.self, from: bytes) }
+        let schema = isFit ? nil : content?.schema ?? .anything
+        return try await LongBodies.work(onBytes: bytes.count, of: self) {
+            if let refusal = schema.flatMap({ schema in bytes.withUnsafeBytes { schema.refusal(of: $0) } }) { throw refusal }
+            return try JSONSchema.decode(Body.self, from: bytes)
+        }
     }
 
     /// The JSON body as a tree, for readers that judge it field by field, and its bytes.
@@ -49,15 +52,19 @@ extension Exchange {
 extension JSONSchema {
     private static let decoder = JSONDecoder()
 
-    /// - Throws: `invalid-body`.
-    func decode<Body: Decodable>(_: Body.Type, from bytes: Data) throws -> Body {
-        let faults: [Problem.FieldError]
-        do {
-            faults = try bytes.withUnsafeBytes { try self.faults(in: $0) }
-        } catch let fault as JSONFault {
-            throw Problem.invalidBody([.init(pointer: "", .notJSON(fault))])
+    /// `invalid-body`, with everything that does not fit; nil where all does.
+    func refusal(of bytes: UnsafeRawBufferPointer) -> Problem? {
+        do throws(JSONFault) {
+            let faults = try faults(in: bytes)
+            return faults.isEmpty ? nil : .invalidBody(faults)
+        } catch {
+            return .invalidBody([.init(pointer: "", .notJSON(error))])
         }
-        guard faults.isEmpty else { throw Problem.invalidBody(faults) }
+    }
+
+    /// Of a text that fits the schema.
+    /// - Throws: `invalid-body` for what the schema does not say.
+    static func decode<Body: Decodable>(_: Body.Type, from bytes: Data) throws -> Body {
         do {
             return try Self.decoder.decode(Body.self, from: bytes)
         } catch let error as DecodingError {

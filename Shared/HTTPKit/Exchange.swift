@@ -31,6 +31,8 @@ package final class Exchange: Sendable {
     let executor: MeteredExecutor?
     let head: RequestHead
     let requestBody: RequestBody
+    /// Whether the body has been held against the route's schema and fits.
+    let isFit: Bool
     /// When the head had been read.
     let beganAt: ContinuousClock.Instant
     private let names: [String]
@@ -47,11 +49,11 @@ package final class Exchange: Sendable {
 
     init(
         caller: Caller, requestID: String, receivedAt: Timestamp, mediaType: String?, shape: BodyShape?, head: RequestHead,
-        requestBody: RequestBody, beganAt: ContinuousClock.Instant, server: ServerState, permit: BudgetPermit?,
+        requestBody: RequestBody, isFit: Bool, beganAt: ContinuousClock.Instant, server: ServerState, permit: BudgetPermit?,
         executor: MeteredExecutor?, names: [String], values: [Substring], peerAddress: String, proof: Proof
     ) {
         (self.caller, self.requestID, self.receivedAt, self.mediaType) = (caller, requestID, receivedAt, mediaType)
-        (self.shape, self.head, self.requestBody, self.beganAt) = (shape, head, requestBody, beganAt)
+        (self.shape, self.head, self.requestBody, self.isFit, self.beganAt) = (shape, head, requestBody, isFit, beganAt)
         (self.server, self.permit, self.executor) = (server, permit, executor)
         (self.names, self.values, self.peerAddress, self.proof) = (names, values, peerAddress, proof)
     }
@@ -62,7 +64,8 @@ package final class Exchange: Sendable {
     package func provedAnew() async throws -> Exchange {
         Exchange(
             caller: try await proof.caller(of: head, publicOrigin: publicOrigin), requestID: requestID, receivedAt: receivedAt,
-            mediaType: mediaType, shape: shape, head: head, requestBody: requestBody, beganAt: beganAt, server: server, permit: permit,
+            mediaType: mediaType, shape: shape, head: head, requestBody: requestBody, isFit: isFit, beganAt: beganAt,
+            server: server, permit: permit,
             executor: executor, names: names, values: values, peerAddress: peerAddress, proof: proof)
     }
 

@@ -58,7 +58,8 @@ package struct HTTPServer: Service {
     ///   - edge: by which the edge is told from whoever else reaches this port; without it every caller counts under the address of its
     ///     connection.
     ///   - authenticate: asked for routes that not just anyone may use.
-    ///   - recognise: the same for brief handlers, without waiting; without it those are not asked.
+    ///   - recognise: the same without waiting, for brief handlers, and for short bodies that no handler need refuse; without it neither is
+    ///     done for anybody but strangers.
     ///   - standing: asked several times each second for each event stream that is open.
     package init(
         _ description: Description, routes: [Route], webhooks: [WebhookDescription] = [], host: String = "127.0.0.1", port: Int,

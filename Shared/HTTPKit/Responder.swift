@@ -33,10 +33,20 @@ struct Responder: Sendable {
             refuse(error, payer, head, finding, start, connection)
             return nil
         case .open(let credentials):
-            if case .whole = body, respondBriefly(head, body, finding, credentials, start, connection) { return nil }
             let executor = MeteredExecutor()
-            return Task(executorPreference: executor) {
-                await respond(head, body, finding, credentials, start, connection, executor)
+            var isFit = false
+            if case .whole(let bytes) = body {
+                if respondBriefly(head, body, finding, credentials, start, connection) { return nil }
+                switch look(at: bytes, head, finding, credentials, connection, executor) {
+                case .unfit(let problem, let payer):
+                    refuse(problem, payer, head, finding, start, connection, executor)
+                    return nil
+                case .fit: isFit = true
+                case .unknown: break
+                }
+            }
+            return Task(executorPreference: executor) { [isFit] in
+                await respond(head, body, isFit: isFit, finding, credentials, start, connection, executor)
             }
         }
     }
@@ -48,8 +58,8 @@ struct Responder: Sendable {
     }
 
     private func respond(
-        _ head: RequestHead, _ body: RequestBody, _ finding: RouteTable.Finding, _ credentials: Credentials?, _ start: Beginning,
-        _ connection: Connection, _ executor: MeteredExecutor
+        _ head: RequestHead, _ body: RequestBody, isFit: Bool, _ finding: RouteTable.Finding, _ credentials: Credentials?,
+        _ start: Beginning, _ connection: Connection, _ executor: MeteredExecutor
     ) async {
         let hasRoom = load.enter(most: finding.room(limits))
         var permit: BudgetPermit?
@@ -68,7 +78,7 @@ struct Responder: Sendable {
                 executor.charge(to: admitted)
                 permit = admitted
             }
-            let made = try self.exchange(head, body, entry, values, caller, start, connection, permit, executor)
+            let made = try self.exchange(head, body, isFit: isFit, entry, values, caller, start, connection, permit, executor)
             exchange = made
             answer = try await entry.route.handler(made)
         } catch {
@@ -113,12 +123,12 @@ struct Responder: Sendable {
     }
 
     private func exchange(
-        _ head: RequestHead, _ body: RequestBody, _ entry: RouteTable.Entry, _ values: [Substring], _ caller: Caller, _ start: Beginning,
-        _ connection: Connection, _ permit: BudgetPermit? = nil, _ executor: MeteredExecutor? = nil
+        _ head: RequestHead, _ body: RequestBody, isFit: Bool = false, _ entry: RouteTable.Entry, _ values: [Substring],
+        _ caller: Caller, _ start: Beginning, _ connection: Connection, _ permit: BudgetPermit? = nil, _ executor: MeteredExecutor? = nil
     ) throws(Problem) -> Exchange {
         Exchange(
             caller: caller, requestID: start.requestID, receivedAt: start.receivedAt,
-            mediaType: try Self.mediaType(head, entry.route.body), shape: entry.route.body, head: head, requestBody: body,
+            mediaType: try Self.mediaType(head, entry.route.body), shape: entry.route.body, head: head, requestBody: body, isFit: isFit,
             beganAt: start.time, server: state, permit: permit, executor: executor, names: entry.parameterNames, values: values,
             peerAddress: connection.peerAddress, proof: Proof(access: entry.route.access, authenticate: authenticate))
     }
@@ -233,7 +243,7 @@ extension Responder {
     /// Without a task, and without a thread that work is waiting for.
     private func refuse(
         _ error: any Error, _ payer: BudgetPermit?, _ head: RequestHead, _ finding: RouteTable.Finding, _ start: Beginning,
-        _ connection: Connection
+        _ connection: Connection, _ executor: MeteredExecutor = MeteredExecutor()
     ) {
         func made() -> OutgoingAnswer {
             let answer = refused(error, head, finding, start)
@@ -242,7 +252,6 @@ extension Responder {
         }
         let answer: OutgoingAnswer
         if let payer {
-            let executor = MeteredExecutor()
             executor.charge(to: payer)
             answer = executor.metering { made() }
             payer.release()
@@ -250,6 +259,40 @@ extension Responder {
             answer = made()
         }
         connection.soonOnLoop { $0.finish(answer) }
+    }
+}
+
+// MARK: By a body that is there
+
+extension Responder {
+    /// A longer one is judged where that disturbs nobody.
+    private static let shortBody = 2 << 10
+
+    private enum Look {
+        case unfit(Problem, payer: BudgetPermit)
+        case fit
+        /// The handler judges it, or whoever asks has to be proved first.
+        case unknown
+    }
+
+    /// Holds a short JSON body against the schema of its route, so that refusing it takes neither a task nor another thread: waking one
+    /// costs more than all the rest. What is refused so is refused before the handler looks at the path and counts who comes; nobody
+    /// learns anything by it but what the route's description says.
+    private func look(
+        at bytes: ByteBuffer, _ head: RequestHead, _ finding: RouteTable.Finding, _ credentials: Credentials?, _ connection: Connection,
+        _ executor: MeteredExecutor
+    ) -> Look {
+        guard case .found(let entry, _) = finding, let schema = entry.route.body?.decodedSchema, !entry.route.isInternal,
+            bytes.readableBytes <= min(Self.shortBody, entry.route.body?.limit ?? 0), head.contentEncoding == nil,
+            (try? Self.mediaType(head, entry.route.body)) != nil,
+            let caller = entry.route.access == .anyone
+                ? .anyone : credentials.flatMap({ credentials in try? recognise?(credentials, entry.route.access) })
+        else { return .unknown }
+        let problem = executor.metering { bytes.withUnsafeReadableBytes { schema.refusal(of: $0) } }
+        guard let problem else { return .fit }
+        // Who has used up their budget is told that, on the long way.
+        guard let payer = try? admit(caller, head, .whole(bytes), entry.route, connection) else { return .unknown }
+        return .unfit(problem, payer: payer)
     }
 }
 

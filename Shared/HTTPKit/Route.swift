@@ -196,6 +196,8 @@ package struct BodyShape: Sendable {
     /// Whether what does not fit the schema is refused, members that it does not name included: by `Exchange.json`, `Exchange.form`, or a
     /// `FormReader` that knows the same fields.
     let isChecked: Bool
+    /// Of a body that is read with `Exchange.json` and in no other way; nil for all else.
+    private(set) var decodedSchema: JSONSchema?
 
     /// For bodies of other forms than `json` and `form`. Limits are in bytes.
     package init(_ contents: [Content], limit: Int = mebibyte, inflatedLimit: Int = mebibyte, isChecked: Bool = false) {
@@ -207,7 +209,9 @@ package struct BodyShape: Sendable {
         _: Body.Type, examples: [JSONValue] = [], limit: Int = mebibyte, inflatedLimit: Int = mebibyte
     ) -> BodyShape {
         let content = Content(MediaType.json, Body.schema, of: Body.self, examples: examples)
-        return BodyShape([content], limit: limit, inflatedLimit: inflatedLimit, isChecked: true)
+        var shape = BodyShape([content], limit: limit, inflatedLimit: inflatedLimit, isChecked: true)
+        shape.decodedSchema = Body.schema
+        return shape
     }
 
     /// What a page's form sends; read it with `Exchange.form`.

@@ -29,8 +29,14 @@ extension Runtime {
             health: Health(
                 missing: { await missing() + (await store.hasRoom() ? [] : ["room on the disk for the store"]) },
                 remarks: { [self] in faults.remarks + keyRemarks + (await remarks()) }, metrics: metrics),
-            authenticate: authenticate, recognise: recognise,
+            authenticate: authenticate, recognise: recognise ?? Self.recognition(tokens),
             standing: { caller, provedAt in tokens?.stands(caller, since: provedAt) != false && !isEnded(caller) }, logger: logger)
+    }
+
+    /// Of those who were proved lately.
+    private static func recognition(_ tokens: TokenChecker?) -> Recognise? {
+        guard let tokens else { return nil }
+        return { credentials, access in try tokens.known(credentials, access: access) }
     }
 
     /// No reason not to start: without it only the counting by address is coarser, since all that comes through the edge counts as one.

@@ -88,9 +88,11 @@ struct HeadRefusalTests {
     }
 
     /// The bytes of one answer. The request's body comes with its head, or behind the answer: nobody reads it.
-    private static func answer(to line: String, _ fields: String, isLate: Bool, on connection: RawConnection) async -> [UInt8] {
-        let head = "\(line) HTTP/1.1\r\nHost: t\r\n\(fields)Content-Length: 3\r\n\r\n"
-        await connection.send(isLate ? head : head + "{1}")
+    private static func answer(
+        to line: String, _ fields: String, _ body: String = "{1}", isLate: Bool, on connection: RawConnection
+    ) async -> [UInt8] {
+        let head = "\(line) HTTP/1.1\r\nHost: t\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n"
+        await connection.send(isLate ? head : head + body)
         var bytes: [UInt8] = []
         while true {
             if let answer = RawAnswer(bytes), answer.body.count >= Int(answer.headers["content-length"] ?? "0") ?? 0 { break }
@@ -98,7 +100,7 @@ struct HeadRefusalTests {
             if more.isEmpty { break }
             bytes += more
         }
-        if isLate { await connection.send("{1}") }
+        if isLate { await connection.send(body) }
         return bytes
     }
 
@@ -209,6 +211,62 @@ struct HeadRefusalTests {
             let status = try await health.status
             #expect(status == 200)
             try await eventually("nothing is under way") { server.state.load.count == 0 }
+            withExtendedLifetime(holding) {}
+        }
+    }
+
+    private struct Amount: Codable, Sendable, Documented {
+        var amount: Int
+        static let schema = JSONSchema.object(.required("amount", .integer(in: 1...5))).named("Amount")
+    }
+
+    /// Takes an amount, and says it.
+    private static func pay(_ path: String, _ access: Access) -> Route {
+        let paid = Answer.json(200, "Paid", .integer())
+        return Route(.post, path, access: access, summary: "Pay", body: .json(Amount.self, limit: 100), answers: [paid]) {
+            let paid: Amount = try await $0.json()
+            return try .json(["amount": paid.amount])
+        }
+    }
+
+    @Test("X1, X2: refusing a short body woke two threads, which cost more than all the rest: it is refused while all of them are taken")
+    func byItsBody() async throws {
+        let blockade = Blockade()
+        let isProved = Mutex(false)
+        let routes = [blockade.route, Self.pay("/pay", .anyone), Self.pay("/mine", .device)]
+        let server = makeServer(
+            routes,
+            recognise: { credentials, _ in
+                credentials.bearer == "good" && isProved.withLock { $0 } ? .device(testDevice, testPerson) : nil
+            })
+        try await withServer(server) { port in
+            let connection = try RawConnection(port: port)
+            func send(_ path: String, _ token: String, _ body: String) async -> [UInt8] {
+                let fields = "X-Request-Id: r-1\r\nContent-Type: application/json\r\nAuthorization: Bearer \(token)\r\n"
+                return await Self.answer(to: "POST \(path)", fields, body, isLate: false, on: connection)
+            }
+            let unfit = ["{\"amount\":9}", "{\"amount\":\"x\"}", "{}", "[", "{\"amount\":1,\"more\":2}"]
+            var ofTasks: [[Substring]] = []
+            // Whoever is not known by their token yet is refused by a task.
+            for body in unfit { ofTasks.append(Self.lines(await send("/mine", "good", body))) }
+            isProved.withLock { $0 = true }
+            #expect(ofTasks.allSatisfy { $0.first?.hasPrefix("HTTP/1.1 \(Problem.invalidBody([]).status) ") == true })
+            for path in ["/pay", "/mine"] {
+                #expect(RawAnswer(await send(path, "good", "{\"amount\":3}"))?.json["amount"] as? Int == 3)
+            }
+            #expect(RawAnswer(await send("/mine", "bad", "{}"))?.status == 401, "who asks comes before the body")
+            let long = "[" + String(repeating: " ", count: 100)
+            #expect(RawAnswer(await send("/pay", "good", long))?.status == 413, "so does its length")
+            let holding = try await blockade.begin(port)
+            defer { blockade.end() }
+            for path in ["/pay", "/mine"] {
+                for (body, ofTask) in zip(unfit, ofTasks) {
+                    let bytes = await send(path, "good", body)
+                    #expect(RawAnswer(bytes)?.problem == "invalid-body")
+                    #expect(Self.lines(bytes) == ofTask, "\(path): \(body)")
+                }
+            }
+            #expect(blockade.stands, "an answer waited for a thread")
             withExtendedLifetime(holding) {}
         }
     }

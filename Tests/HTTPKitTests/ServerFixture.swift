@@ -25,7 +25,7 @@ func quietLogger() -> Logger {
 
 func makeServer(
     _ routes: [Route], port: Int = 0, limits: HTTPLimits = HTTPLimits(), missing: [String] = [],
-    standing: @escaping SessionStanding = { _, _ in true }, logger: Logger = quietLogger()
+    recognise: Recognise? = nil, standing: @escaping SessionStanding = { _, _ in true }, logger: Logger = quietLogger()
 ) -> HTTPServer {
     HTTPServer(
         description, routes: routes, port: port, limits: limits, edge: EdgeSecret(edgeSecret),
@@ -34,7 +34,7 @@ func makeServer(
             guard credentials.bearer == "good" else { throw Problem.unauthorised }
             guard access == .device else { throw Problem.forbidden }
             return .device(testDevice, testPerson)
-        }, standing: standing, logger: logger)
+        }, recognise: recognise, standing: standing, logger: logger)
 }
 
 /// Runs the server while `body` talks to its port.

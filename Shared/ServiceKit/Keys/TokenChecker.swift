@@ -60,6 +60,15 @@ package final class TokenChecker: Sendable {
         return try AccountAccess.caller(for: claims, access: access, now: now)
     }
 
+    /// As `caller`, of a token that was proved lately: takes microseconds. Nil for every other, good or not.
+    /// - Throws: as `caller`.
+    package func known(_ credentials: Credentials, access: Access, now: Timestamp = .now) throws(Problem) -> Caller? {
+        guard let proved = proved.withLock({ $0[Digest.sha256(credentials.bearer.utf8)] }),
+            rules.withLock({ $0 }).holds(proved, issuer: issuer, now: now)
+        else { return nil }
+        return try AccountAccess.caller(for: proved.claims, access: access, now: now)
+    }
+
     /// Whether somebody who was proved then may go on listening: until the session ends, the account is erased, or the person's data are.
     /// Devices and programs have no session; their person's erasure alone is known here.
     package func stands(_ caller: Caller, since provedAt: Timestamp) -> Bool {
