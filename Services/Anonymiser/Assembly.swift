@@ -75,7 +75,7 @@ struct AnonymiserModule: Sendable {
         ) { db, window, at in
             try windowFacts.publish(db, type: GroupWindowClosed.type, subject: nil, body: window, at: at)
         }
-        let erasure = CohortErasure(store: opened.store, stores: stores, profiles: people, clearGroups: releases.erase)
+        let erasure = AnonymiserErasure(store: opened.store, stores: stores, profiles: people, clearGroups: releases.erase)
         erasures = try await ErasureFollower(on: runtime, store: opened.store, keys: opened.keys, steps: erasure.steps)
         let restored = RestoredPeople(
             store: opened.store, stores: stores, profiles: people, erasure: erasure, signal: heard, logger: runtime.logger)

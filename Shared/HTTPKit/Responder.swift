@@ -38,7 +38,7 @@ struct Responder: Sendable {
             if case .whole(let bytes) = body {
                 if respondBriefly(head, body, finding, credentials, start, connection) { return nil }
                 switch look(at: bytes, head, finding, credentials, connection, executor) {
-                case .unfit(let problem, let payer):
+                case .refused(let problem, let payer):
                     refuse(problem, payer, head, finding, start, connection, executor)
                     return nil
                 case .fit: isFit = true
@@ -269,7 +269,7 @@ extension Responder {
     private static let shortBody = 2 << 10
 
     private enum Look {
-        case unfit(Problem, payer: BudgetPermit)
+        case refused(Problem, payer: BudgetPermit?)
         case fit
         /// The handler judges it, or whoever asks has to be proved first.
         case unknown
@@ -282,17 +282,36 @@ extension Responder {
         at bytes: ByteBuffer, _ head: RequestHead, _ finding: RouteTable.Finding, _ credentials: Credentials?, _ connection: Connection,
         _ executor: MeteredExecutor
     ) -> Look {
-        guard case .found(let entry, _) = finding, let schema = entry.route.body?.decodedSchema, !entry.route.isInternal,
-            bytes.readableBytes <= min(Self.shortBody, entry.route.body?.limit ?? 0), head.contentEncoding == nil,
-            (try? Self.mediaType(head, entry.route.body)) != nil,
-            let caller = entry.route.access == .anyone
-                ? .anyone : credentials.flatMap({ credentials in try? recognise?(credentials, entry.route.access) })
+        guard case .found(let entry, _) = finding, let schema = entry.route.body?.decodedSchema, !entry.route.isInternal else {
+            return .unknown
+        }
+        let caller: Caller
+        do {
+            guard let known = entry.route.access == .anyone ? .anyone : try known(credentials, entry.route.access) else { return .unknown }
+            caller = known
+        } catch {
+            // Proved, and not admitted here: whatever the body says.
+            return .refused(error, payer: nil)
+        }
+        guard bytes.readableBytes <= min(Self.shortBody, entry.route.body?.limit ?? 0), head.contentEncoding == nil,
+            (try? Self.mediaType(head, entry.route.body)) != nil
         else { return .unknown }
         let problem = executor.metering { bytes.withUnsafeReadableBytes { schema.refusal(of: $0) } }
         guard let problem else { return .fit }
         // Who has used up their budget is told that, on the long way.
         guard let payer = try? admit(caller, head, .whole(bytes), entry.route, connection) else { return .unknown }
-        return .unfit(problem, payer: payer)
+        return .refused(problem, payer: payer)
+    }
+
+    /// Nil for whoever has to be asked for: what proves nobody is counted there.
+    private func known(_ credentials: Credentials?, _ access: Access) throws(Problem) -> Caller? {
+        do {
+            return try credentials.flatMap { try recognise?($0, access) }
+        } catch let problem as Problem where problem.type != Problem.unauthorised.type {
+            throw problem
+        } catch {
+            return nil
+        }
     }
 }
 

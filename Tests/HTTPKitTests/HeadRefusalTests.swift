@@ -233,11 +233,13 @@ struct HeadRefusalTests {
     func byItsBody() async throws {
         let blockade = Blockade()
         let isProved = Mutex(false)
-        let routes = [blockade.route, Self.pay("/pay", .anyone), Self.pay("/mine", .device)]
+        let routes = [blockade.route, Self.pay("/pay", .anyone), Self.pay("/mine", .device), Self.pay("/theirs", .account)]
         let server = makeServer(
             routes,
-            recognise: { credentials, _ in
-                credentials.bearer == "good" && isProved.withLock { $0 } ? .device(testDevice, testPerson) : nil
+            recognise: { credentials, access in
+                guard credentials.bearer == "good", isProved.withLock({ $0 }) else { return nil }
+                guard access == .device else { throw Problem.forbidden }
+                return .device(testDevice, testPerson)
             })
         try await withServer(server) { port in
             let connection = try RawConnection(port: port)
@@ -249,6 +251,7 @@ struct HeadRefusalTests {
             var ofTasks: [[Substring]] = []
             // Whoever is not known by their token yet is refused by a task.
             for body in unfit { ofTasks.append(Self.lines(await send("/mine", "good", body))) }
+            let notAdmitted = Self.lines(await send("/theirs", "good", unfit[0]))
             isProved.withLock { $0 = true }
             #expect(ofTasks.allSatisfy { $0.first?.hasPrefix("HTTP/1.1 \(Problem.invalidBody([]).status) ") == true })
             for path in ["/pay", "/mine"] {
@@ -266,6 +269,7 @@ struct HeadRefusalTests {
                     #expect(Self.lines(bytes) == ofTask, "\(path): \(body)")
                 }
             }
+            #expect(Self.lines(await send("/theirs", "good", unfit[0])) == notAdmitted && notAdmitted.first?.contains(" 403 ") == true)
             #expect(blockade.stands, "an answer waited for a thread")
             withExtendedLifetime(holding) {}
         }

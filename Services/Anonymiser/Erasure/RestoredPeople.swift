@@ -16,7 +16,7 @@ struct RestoredPeople: Sendable {
     let store: Store
     let stores: Population.Stores
     let profiles: ProfileRepository
-    let erasure: CohortErasure
+    let erasure: AnonymiserErasure
     /// Consent may have said who shares.
     let signal: WakeUpSignal
     let logger: Logger

@@ -29,8 +29,8 @@ actor DeskService {
     private let callBack: @Sendable (_ messageID: String, _ response: DeskResponse) async -> Void
     private let show: @Sendable (String) -> Void
     private var seen: [String: Int] = [:]
-    /// Of verified messages, as they came first.
-    private var first: [String: MessageMembers] = [:]
+    /// Of verified messages, as they came first. Their members are needed where others come under the same id, and no answer waits for them.
+    private var first: [String: (digest: [UInt8], members: Task<MessageMembers, Never>)] = [:]
 
     /// A silent desk keeps the connection for so long.
     private static let silence = Duration.seconds(60)
@@ -51,9 +51,10 @@ actor DeskService {
         let reply = machine.received(message.id, verification)
         let repeated = seen[message.id, default: 0]
         if verification.isVerified { seen[message.id] = repeated + 1 }
-        let differences = verification.isVerified ? differences(of: message) : []
+        let digest = Digest.sha256(message.body)
+        let differences = verification.isVerified ? await differences(of: message, digest) : []
         let entry = DeskEntry(
-            receivedAt: now, messageId: message.id, sha256: Hex.encode(Digest.sha256(message.body)),
+            receivedAt: now, messageId: message.id, sha256: Hex.encode(digest),
             kind: verification.isVerified ? DeskService.kind(message.body) : "",
             verified: verification.isVerified, v1: verification.v1, v1a: verification.v1a, answer: reply.word, repeated: repeated,
             differs: differences.isEmpty ? nil : differences)
@@ -62,13 +63,12 @@ actor DeskService {
         return try await respond(reply, to: message)
     }
 
-    private func differences(of message: DeskMessage) -> [String] {
-        let members = MessageMembers(message.body)
+    private func differences(of message: DeskMessage, _ digest: [UInt8]) async -> [String] {
         guard let known = first[message.id] else {
-            first[message.id] = members
+            first[message.id] = (digest, Task.detached { MessageMembers(message.body) })
             return []
         }
-        return known.differences(from: members)
+        return known.digest == digest ? [] : await known.members.value.differences(from: MessageMembers(message.body))
     }
 
     private func respond(_ reply: DeskReply, to message: DeskMessage) async throws -> DeskResponse {

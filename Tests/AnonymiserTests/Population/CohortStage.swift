@@ -20,7 +20,7 @@ final class CohortStage: Sendable {
     let profiles: ProfileRepository
     let hours: HourRepository
     let closing: HourClosing
-    let erasure: CohortErasure
+    let erasure: AnonymiserErasure
     let restored: RestoredPeople
 
     /// Opens the store in a folder, as a start of the service does.
@@ -38,7 +38,7 @@ final class CohortStage: Sendable {
         hours = HourRepository(stores: stores, wake: {})
         closing = HourClosing(
             store: store, stores: stores, population: population, signal: WakeUpSignal(), metrics: AnonymiserMetrics(), logger: logger)
-        let erasure = CohortErasure(store: store, stores: stores, profiles: profiles, clearGroups: { _ in })
+        let erasure = AnonymiserErasure(store: store, stores: stores, profiles: profiles, clearGroups: { _ in })
         restored = RestoredPeople(
             store: store, stores: stores, profiles: profiles, erasure: erasure, signal: WakeUpSignal(), logger: logger)
         (self.store, self.stores, self.population, self.profiles, self.erasure) = (store, stores, population, profiles, erasure)

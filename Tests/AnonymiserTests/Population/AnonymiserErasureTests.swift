@@ -12,7 +12,7 @@ import Testing
 @testable import ServiceKit
 
 @Suite("Erasure in the anonymiser")
-struct CohortErasureTests {
+struct AnonymiserErasureTests {
     private static let midnight = CohortStage.midnight
     private let anna = PersonID.random()
     private let bruno = PersonID.random()

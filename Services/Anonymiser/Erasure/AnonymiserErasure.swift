@@ -5,7 +5,7 @@ import ServiceKit
 import Storage
 
 /// Nothing here is sealed under a key of one person, so that nothing is gone with a key.
-struct CohortErasure: Sendable {
+struct AnonymiserErasure: Sendable {
     /// Chunks that are looked at between two transactions.
     private static let looked = 64
     /// Chunks that one transaction overwrites.
