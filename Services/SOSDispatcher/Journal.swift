@@ -17,13 +17,18 @@ final class Journal: Sendable {
 
     /// How long a change may wait that nobody waits for: lost in a crash, it is made again by hearing the same entries again.
     static let laziness = Duration.milliseconds(500)
+    /// The longest that a sound disk takes.
+    private static let busy = Duration.seconds(1)
     /// Most states in one patient commit, so that an emergency never waits for many.
     static let slice = 100
 
     private struct State {
         var urgent = StoreBatch()
-        /// What of it is being stored.
+        /// What of it is being stored, and since when.
         var inHand = StoreBatch()
+        var inHandSince = ContinuousClock.now
+        /// Whether the last attempt failed.
+        var isRefused = false
         var patient = StoreBatch()
         /// What is being stored slice by slice, its positions last: they count only once all states are stored.
         var slices = StoreBatch()
@@ -82,6 +87,11 @@ final class Journal: Sendable {
             unstored.add(state.urgent)
             return unstored
         }
+    }
+
+    /// Whether the disk has refused what is urgent, or has not taken it for so long that more is wrong than that it is busy.
+    var isStuck: Bool {
+        state.withLock { $0.isRefused || !$0.inHand.isEmpty && ContinuousClock.now - $0.inHandSince > Journal.busy }
     }
 
     /// Returns once everything urgent that was noted is on disk; throws if it is not.
@@ -160,14 +170,14 @@ final class Journal: Sendable {
     private func storeUrgent(_ batch: StoreBatch, _ waiting: [CheckedContinuation<Void, any Error>]) async -> Bool {
         do {
             try await store(batch)
-            state.withLock { $0.inHand = StoreBatch() }
+            state.withLock { ($0.inHand, $0.isRefused) = (StoreBatch(), false) }
             for continuation in waiting { continuation.resume() }
             return true
         } catch {
             state.withLock { state in
                 var kept = batch
                 kept.add(state.urgent)
-                (state.urgent, state.inHand) = (kept, StoreBatch())
+                (state.urgent, state.inHand, state.isRefused) = (kept, StoreBatch(), true)
                 // Not again at once: the write failed with a retryable error.
                 state.isPatientDue = false
             }
@@ -251,7 +261,10 @@ final class Journal: Sendable {
     }
 
     private func takeUrgent(_ state: inout State) -> (StoreBatch, [CheckedContinuation<Void, any Error>]) {
-        defer { (state.inHand, state.urgent, state.waiting, state.isUrgentDue) = (state.urgent, StoreBatch(), [], false) }
+        defer {
+            (state.inHand, state.inHandSince) = (state.urgent, .now)
+            (state.urgent, state.waiting, state.isUrgentDue) = (StoreBatch(), [], false)
+        }
         return (state.urgent, state.waiting)
     }
 

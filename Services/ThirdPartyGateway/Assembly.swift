@@ -45,7 +45,10 @@ struct GatewayModule: Sendable {
         organisations = try await OrganisationModule(settings.organisations, on: stores, runtime: runtime)
         let admit: Admit = { [door = organisations.door] exchange, right in try await door.admit(exchange, needing: right) }
         let admitAnew: Admit = { [door = organisations.door] exchange, right in try await door.admitAnew(exchange, needing: right) }
-        payments = try PaymentModule(settings.payments, on: stores, runtime: runtime, admit: admit)
+        groups = try GroupModule(on: stores, runtime: runtime, questions: try await GroupQuestions(on: runtime), admit: admit)
+        payments = try PaymentModule(
+            settings.payments, on: stores, runtime: runtime, admit: admit,
+            review: { [groups = groups.service] in try await groups.review($0) })
         subscriptions = try await SubscriptionModule(
             settings.subscriptions, on: stores, runtime: runtime, admit: admit, admitAnew: admitAnew)
         requests = try RequestModule(
@@ -53,7 +56,6 @@ struct GatewayModule: Sendable {
             dependencies: RequestDependencies(
                 questions: try await RequestBusRoutes(on: runtime), data: try await GrantedData(on: runtime), admit: admit,
                 gate: subscriptions.gate))
-        groups = try GroupModule(on: stores, runtime: runtime, questions: try await GroupQuestions(on: runtime), admit: admit)
         var methods = Methods(memory: opened.answers)
         organisations.register(in: &methods)
         payments.register(in: &methods)

@@ -142,13 +142,13 @@ extension Problem {
         italianTitle: "Quanto era stato rilasciato non è più conservato",
         detail:
             """
-            The operator has put back a copy from before this was released. Ask for the money back (GET /thirdparty/v1/support says \
-            where). Of days up to that restore nothing more is released: ask about later ones.
+            The operator has put back a copy from before this was released. Nothing is owed for it; what you paid comes back by itself \
+            unless you have fetched some of it: then ask for the money back (GET /thirdparty/v1/support says where). Of days up to that restore nothing more is released: ask about later ones.
             """,
         italianDetail:
             """
-            Il gestore ha ripristinato una copia precedente al rilascio. Chieda il rimborso (GET /thirdparty/v1/support dice dove). Dei \
-            giorni fino a quel ripristino non si rilascia altro: chieda di giorni successivi.
+            Il gestore ha ripristinato una copia precedente al rilascio. Non è dovuto nulla; quanto ha pagato le viene restituito, a meno \
+            che non ne abbia già scaricato una parte: in tal caso chieda il rimborso (GET /thirdparty/v1/support dice dove). Dei giorni fino a quel ripristino non si rilascia altro: chieda di giorni successivi.
             """)
     static let groupAnswerAwaited = Problem(
         "group-answer-awaited", status: 503, title: "The answer is not there yet", italianTitle: "La risposta non c'è ancora")

@@ -211,9 +211,11 @@ struct DamagedFileTests {
             }
             let file = folder.appendingPathComponent(flip.file)
             let before = try Data(contentsOf: file)
-            let after = Data(before.enumerated().map { $0.offset == flip.offset ? $0.element ^ flip.by : $0.element })
+            var after = before
+            after[after.startIndex + flip.offset] ^= flip.by
             let handle = try FileHandle(forWritingTo: file)
-            try handle.write(contentsOf: after)
+            try handle.seek(toOffset: UInt64(flip.offset))
+            try handle.write(contentsOf: after[flip.offset...flip.offset])
             try handle.close()
             FlipPlan.tell("\(peer): \(flip)")
             let text = try await refusal(of: start, in: folder)

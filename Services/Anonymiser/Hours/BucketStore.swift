@@ -1,13 +1,11 @@
 // What is read of closed buckets for releases: whole columns, as far as they count.
 
 import Contracts
-import Dispatch
 import Foundation
 import GRDB
 import Logging
 import ServiceKit
 import Storage
-import Synchronization
 
 /// Reads the store on the calling thread, chunk by chunk.
 struct BucketStore: Sendable {
@@ -15,9 +13,6 @@ struct BucketStore: Sendable {
     let chunks: ChunkStore
     let squares: SquareStore
     let logger: Logger
-
-    /// Threads that read one bucket; releases are made one after the other.
-    private static let width = min(4, ProcessInfo.processInfo.activeProcessorCount)
 
     private static func chunkCount(_ size: Int) -> Range<Int> { 0..<Bitmap.chunkCount(size) }
 
@@ -90,25 +85,21 @@ struct BucketStore: Sendable {
         let (scale, start) = (type.scales(granularity)[0], bucket.start.flooredQuotient(TimeSpan.perHour))
         let (hours, end) = (counting.column(type), Int32(clamping: bucket.end.flooredQuotient(TimeSpan.perHour)))
         let chunks = Self.chunkCount(members.size)
-        let parts = Mutex<[Result<ClassHistogram, any Error>]>([])
-        DispatchQueue.concurrentPerform(iterations: min(Self.width, chunks.count)) { part in
-            let counted = Result {
-                try store.readNow { db in
-                    var histogram = ClassHistogram(column, codes: scale.codes)
-                    for chunk in stride(from: part, to: chunks.upperBound, by: Self.width) {
-                        let place = ChunkPlace(chunk: chunk, kind: .values(type, granularity), start: start)
-                        guard let bytes = try self.chunks.read(db, place) else { continue }
-                        try CodeChunk.count(
-                            bytes, scale, of: members, into: &histogram, at: chunk * BitmapChunk.rows, ids: column.ids, hours: hours,
-                            before: end)
-                    }
-                    return histogram
+        let parts = try ConcurrentWork.map(min(ConcurrentWork.width, chunks.count)) { part in
+            try store.readNow { db in
+                var histogram = ClassHistogram(column, codes: scale.codes)
+                for chunk in stride(from: part, to: chunks.upperBound, by: ConcurrentWork.width) {
+                    let place = ChunkPlace(chunk: chunk, kind: .values(type, granularity), start: start)
+                    guard let bytes = try self.chunks.read(db, place) else { continue }
+                    try CodeChunk.count(
+                        bytes, scale, of: members, into: &histogram, at: chunk * BitmapChunk.rows, ids: column.ids, hours: hours,
+                        before: end)
                 }
+                return histogram
             }
-            parts.withLock { $0.append(counted) }
         }
         var histogram = ClassHistogram(column, codes: scale.codes)
-        for part in parts.withLock({ $0 }) { histogram.add(try part.get()) }
+        for part in parts { histogram.add(part) }
         return histogram
     }
 

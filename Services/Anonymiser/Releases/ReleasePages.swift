@@ -41,14 +41,15 @@ struct ReleasePages: Sendable {
 
     /// - Throws: `not-found` for what is not released to this organisation, `invalid` for a bad cursor or limit.
     func page(_ asked: ReadGroupRelease) async throws -> ReadGroupRelease.Reply {
-        guard (1...ReadGroupRelease.mostEntries).contains(asked.limit) else {
-            throw Failure(.invalid, "limit: 1 to \(ReadGroupRelease.mostEntries)")
+        guard (0...ReadGroupRelease.mostEntries).contains(asked.limit) else {
+            throw Failure(.invalid, "limit: 0 to \(ReadGroupRelease.mostEntries)")
         }
         guard let start = PageCursor(asked.after ?? PageCursor.first) else {
             throw Failure(.invalid, "after: the `next` of the page before")
         }
         return try await store.read { [self] db in
             let digests = try requests.tables(db, for: asked, subscriptions)
+            guard asked.limit > 0 else { return .init(entries: [], next: nil) }
             return try page(limit: asked.limit, from: start) { place in
                 guard let digest = try digests(place) else { return nil }
                 guard let table = try tables.table(db, digest), let view = try tables.view(db, digest, of: asked.organisation) else {

@@ -31,7 +31,6 @@ actor PairLink {
     private var asking: Task<Void, Never>?
     private(set) var isAsking = false
     private var askingUnstored: Task<Void, Never>?
-    private var isAskingUnstored = false
     private var isAnybodyUnreadable = false
     /// Said by the operator; it may be said before this begins, which looked into the store before.
     private var isOtherGone = false
@@ -63,12 +62,9 @@ actor PairLink {
             isAsking = true
             asking = Task { await askEverything() }
         }
-        if waiting || isAsking {
-            isAskingUnstored = true
-            askingUnstored = Task { await askUnstored() }
-        }
+        if waiting || isAsking { askingUnstored = Task { await askUnstored() } }
         let end = ContinuousClock.now + (waiting || isAsking ? PairLink.startTimeout : .zero)
-        while freshness.age == nil || isAsking || isAskingUnstored, ContinuousClock.now < end {
+        while freshness.age == nil || isAsking, ContinuousClock.now < end {
             // The bus tells nobody when it has caught up.
             try? await Task.sleep(for: PairLink.look)
         }
@@ -128,9 +124,8 @@ actor PairLink {
     }
 
     /// What the last process here knew and its disk did not take, as far as the other side knows it too: a call that runs goes on from here
-    /// as well. Once is enough, since whatever comes after is heard.
+    /// as well. Once is enough, since whatever comes after is heard; and nobody waits for it, since what is due here is known here.
     private func askUnstored() async {
-        defer { isAskingUnstored = false }
         guard let other = try? await runtime.client(of: role.other.peer) else { return }
         while !Task.isCancelled {
             do {

@@ -13,8 +13,7 @@ extension SupervisionService {
         records = memory.emergencies
         progress.restore(memory.positions)
         // What only the other dispatcher has called for yet is called for here under the same number.
-        let uncalled = Set(memory.emergencies.values.filter { $0.dispatchedAt == nil }.map(\.id))
-        for (emergency, known) in memory.outboxes where !uncalled.contains(emergency) {
+        for (emergency, known) in memory.outboxes where !memory.uncalled.contains(emergency) {
             sequences[emergency] = known.outbox.nextSequence
         }
         people = memory.subscribers

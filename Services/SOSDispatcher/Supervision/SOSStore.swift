@@ -28,6 +28,8 @@ struct SOSStore: Sendable {
         /// The open emergency of each person, and muted ones that may be taken up again.
         var emergencies: [PersonID: EmergencyRecord] = [:]
         var outboxes: [EmergencyID: (person: PersonID, outbox: DispatchMachine)] = [:]
+        /// Of `outboxes`, those of which this dispatcher has decided no call: it knows of one from the other alone.
+        var uncalled: Set<EmergencyID> = []
         var positions: [StreamPosition] = []
         /// Who has paused monitoring.
         var paused: Set<PersonID> = []
@@ -104,6 +106,10 @@ struct SOSStore: Sendable {
                 ).flatMap(EmergencyRecord.init)
             }
             memory.outboxes = try outboxes(db, Row.fetchAll(db, sql: EmergencyQuery.unfinished.sql))
+            for emergency in memory.outboxes.keys {
+                let row = try Row.fetchOne(db.cachedStatement(sql: EmergencyQuery.one.sql), arguments: [emergency])
+                if row.flatMap(EmergencyRecord.init)?.dispatchedAt == nil { memory.uncalled.insert(emergency) }
+            }
             return memory
         }
     }

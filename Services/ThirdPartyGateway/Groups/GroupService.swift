@@ -270,6 +270,7 @@ struct GroupService: Sendable {
                 italian: "È nello stato \(shown.stored.status.rawValue). Guardi la richiesta; ne invii un'altra con altri filtri.")
         }
         guard shown.bill?.status == .paid else {
+            try await requireRelease(shown)
             throw (shown.bill?.hold.map { DataAccess.Refusal.held($0) } ?? .paymentOutstanding).problem
         }
         return released
@@ -301,12 +302,38 @@ struct GroupService: Sendable {
             switch failure.code {
             case .invalid: throw DataRefusal.invalid(failure.reason)
             // It keeps what it releases before it says so: a copy of its store from before that time was put in its place.
-            case .notFound: throw Problem.groupReleaseLost
+            case .notFound:
+                if window == nil { try await dropBill(of: id) }
+                throw Problem.groupReleaseLost
             case .forbidden, .conflict, .unavailable, .deadline, .internal, .unknownMethod: throw DataRefusal.silent
             }
         }
         if !reply.entries.isEmpty { try await noteDelivery(of: id) }
         return reply
+    }
+
+    /// Before somebody pays for what was released: nobody pays for what is lost.
+    /// - Throws: `group-release-lost`.
+    func review(_ bill: StoredBill) async throws {
+        guard let group = bill.scope.group, let shown = try await find(group.request, of: bill.bill.organisation) else { return }
+        try await requireRelease(shown)
+    }
+
+    /// - Throws: `group-release-lost` where the anonymiser has it no more; while it is silent it may be there.
+    private func requireRelease(_ shown: ShownGroupRequest) async throws {
+        let (id, organisation) = (shown.stored.id, shown.stored.organisation)
+        guard shown.outcome?.release != nil else { return }
+        do {
+            _ = try await questions.read(ReadGroupRelease(request: id, organisation: organisation, after: nil, limit: 0, window: nil))
+        } catch let failure as Failure where failure.code == .notFound {
+            try await dropBill(of: id)
+            throw Problem.groupReleaseLost
+        } catch is Failure {}
+    }
+
+    /// Nothing is owed for what is lost, and what was paid goes back, unless some of it was fetched.
+    private func dropBill(of id: GroupRequestID) async throws {
+        try await store.write { [payments] db in try payments.undeliverable(db, id.billed) }
     }
 
     /// From the first entry on, what was paid does not go back by itself: both in one transaction, or nothing leaves.

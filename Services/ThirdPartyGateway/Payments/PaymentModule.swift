@@ -19,13 +19,18 @@ struct PaymentModule: Sendable {
     private let prices: PriceBusRoutes
     private let ownRoutes: [Route]
 
-    init(_ settings: PaymentSettings, on stores: GatewayStores, runtime: Runtime, admit: @escaping Admit) throws {
+    /// - Parameter review: see `PaymentService`.
+    init(
+        _ settings: PaymentSettings, on stores: GatewayStores, runtime: Runtime, admit: @escaping Admit,
+        review: @escaping @Sendable (StoredBill) async throws -> Void = { _ in }
+    ) throws {
         let (opened, clock, paymentStore) = (stores.opened, stores.clock, stores.payments.paymentStore)
         repository = stores.payments
         jobs = PaymentJobRunner(
             store: opened.store, paymentStore: paymentStore, checkInterval: settings.checkInterval, logger: runtime.logger, clock: clock)
         service = PaymentService(
-            store: opened.store, paymentStore: paymentStore, jobs: jobs, answers: opened.answers, logger: runtime.logger, clock: clock)
+            store: opened.store, paymentStore: paymentStore, jobs: jobs, answers: opened.answers, review: review, logger: runtime.logger,
+            clock: clock)
         prices = PriceBusRoutes(store: opened.store, answers: opened.answers, clock: clock)
         let signature = try settings.stripe?.webhookSecret.map {
             StripeSignature(secret: Array(try runtime.keys.readSecret($0).utf8))

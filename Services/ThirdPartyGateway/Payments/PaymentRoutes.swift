@@ -74,7 +74,7 @@ struct PaymentRoutes: Sendable {
                 .problem(
                     409, Problem.paymentNotDue.name, Problem.paymentOver.name,
                     Problem.paymentUnderWay.name, Problem.paymentMethodUnavailable.name),
-                .problem(503, Problem.paymentHandlerUnreachable.name),
+                .problem(410, Problem.groupReleaseLost.name), .problem(503, Problem.paymentHandlerUnreachable.name),
             ]
         ) { exchange in
             let organisation = try await admit(exchange, .paymentsWrite).id

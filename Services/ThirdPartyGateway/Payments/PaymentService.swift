@@ -15,6 +15,8 @@ struct PaymentService: Sendable {
     let paymentStore: PaymentStore
     let jobs: PaymentJobRunner
     let answers: StoredAnswers
+    /// Asked before somebody pays; throws what is said where there is nothing to pay for any more.
+    let review: @Sendable (StoredBill) async throws -> Void
     let logger: Logger
     let clock: @Sendable () -> Timestamp
 
@@ -56,6 +58,7 @@ struct PaymentService: Sendable {
         _ payment: PaymentID, of organisation: OrganisationID, by method: PaymentMethod?, token: String?
     ) async throws -> ShownPayment? {
         guard let shown = try await find(payment, of: organisation) else { return nil }
+        if shown.stored.bill.status == .due { try await review(shown.stored) }
         // Where nothing is to be paid the method does not matter: what is paid stays so, the rest is refused.
         guard let method = method ?? shown.preset else { return try Self.unowed(shown) }
         guard let provider = paymentStore.providers.provider(for: method) else {

@@ -140,7 +140,7 @@ package struct ReadGroupRelease: BusRequest {
     package var organisation: OrganisationID
     /// `next` of the page before; nil for the first.
     package var after: String?
-    /// 1 to `mostEntries`.
+    /// Up to `mostEntries`; 0 asks no more than whether anything is released, and gets none.
     package var limit: Int
     /// Of a subscription alone: the `sequence` of a released window.
     package var window: Int?

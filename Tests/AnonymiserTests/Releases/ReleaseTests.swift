@@ -200,7 +200,9 @@ struct ReleaseTests {
             await #expect(throws: Failure(.notFound, "there is no such release")) {
                 try await stage.entries(request, .random())
             }
-            for (after, limit) in [("1", 10), ("-1.0", 10), ("0.99999999999999999999", 10), ("0.0", 0), ("0.0", 2001)] {
+            let isThere = ReadGroupRelease(request: request, organisation: organisation, after: nil, limit: 0)
+            #expect(try await stage.pages.page(isThere) == .init(entries: [], next: nil), "no entry leaves to say that it is there")
+            for (after, limit) in [("1", 10), ("-1.0", 10), ("0.99999999999999999999", 10), ("0.0", -1), ("0.0", 2001)] {
                 await #expect(throws: Failure.self) {
                     try await stage.pages.page(
                         ReadGroupRelease(request: request, organisation: organisation, after: after, limit: limit))

@@ -51,7 +51,7 @@ struct FullDiskStories {
     )
     func knownAgain() async throws {
         try await Self.play { stage, back, second, person, emergency in
-            #expect(try await stage.state(emergency) == "dispatched")
+            try await eventually("the call is known again") { try await stage.state(emergency) == "dispatched" }
             #expect(try await Set(stage.timeline(emergency)).isSuperset(of: ["alerted", "dispatched", "acknowledged"]))
             #expect(try await stage.question(ReadTimeline(emergency: emergency), of: .second).steps.contains { $0.event == "acknowledged" })
             let alert = MessageID(emergency: emergency, sequence: 0)
@@ -75,6 +75,7 @@ struct FullDiskStories {
     @Test("SOS-14, SOS-28: called off on a full disk after the first was killed: the person is heard at the first, which knew of no call")
     func calledOff() async throws {
         try await Self.play { stage, back, second, person, emergency in
+            try await eventually("the call is known again") { try await stage.state(emergency) == "dispatched" }
             // The reply waits for the disk, and the answer does not.
             _ = try? await stage.question(AnswerPrompt(person: person, answer: .fine))
             for dispatcher in [back, second] {

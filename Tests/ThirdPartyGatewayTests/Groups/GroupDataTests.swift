@@ -109,6 +109,30 @@ struct GroupDataTests {
         }
     }
 
+    @Test("What a restore lost before it was paid asked for payment first, and was told as lost only after it: nobody pays for it")
+    func lostUnpaid() async throws {
+        try await GroupHarness.run(prices: Self.prices) { harness in
+            harness.world.release([.at(hour: 8)])
+            let (unpaid, asked, paid) = (try await harness.accepted(), try await harness.accepted(), try await harness.accepted())
+            #expect(try await harness.call("GET", "/group-requests/\(asked)/entries").status == 402)
+            try await harness.pay(paid)
+            let found = try await harness.opened.store.read { [table = harness.stores.payments.paymentStore.table] db in
+                try table.find(db, of: unpaid.billed)
+            }
+            let bill = try #require(found)
+            try await harness.parts.service.review(bill)
+            harness.world.forget()
+            await #expect(throws: Problem.groupReleaseLost) { try await harness.parts.service.review(bill) }
+            for (id, status) in [(unpaid, PaymentStatus.void), (asked, .void), (paid, .refunding)] {
+                for _ in 0..<2 {
+                    let gone = try await harness.call("GET", "/group-requests/\(id)/entries")
+                    #expect(gone.status == 410 && gone.problem == "group-release-lost", "\(gone.text)")
+                }
+                #expect(try await harness.status(of: id) == status)
+            }
+        }
+    }
+
     @Test("Words in a table that a spreadsheet would take for a formula stay words")
     func spreadsheets() async throws {
         try await GroupHarness.run { harness in

@@ -94,6 +94,7 @@ final class GroupWorld: Sendable {
             guard question.window == nil ? known?.release != nil : known?.subscription != nil else {
                 throw Failure(.notFound, "nothing is released")
             }
+            if question.limit == 0 { return .init(entries: [], next: nil) }
             guard let from = Int(question.after ?? "0"), (1...ReadGroupRelease.mostEntries).contains(question.limit) else {
                 throw Failure(.invalid, "after: no page")
             }
@@ -294,6 +295,10 @@ final class GroupHarness: Sendable {
     /// By transfer.
     func pay(_ id: GroupRequestID) async throws {
         try await bill(id) { try $0.transferred(at: $1) }
+    }
+
+    func status(of id: GroupRequestID) async throws -> PaymentStatus? {
+        try await opened.store.read { [stores] db in try stores.payments.bill(db, of: id.billed)?.status }
     }
 
     func giveBack(_ id: GroupRequestID) async throws {

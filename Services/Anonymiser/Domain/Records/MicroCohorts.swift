@@ -61,6 +61,14 @@ enum MicroCohorts {
         var entries: [MicroCohort] = []
         entries.reserveCapacity(runs)
         var (size, sum) = (0, 0)
+        var last: (sum: Int, size: Int, value: Int)?
+        func entry() -> MicroCohort {
+            // Most are as the one before.
+            if let last, last.sum == sum, last.size == size { return MicroCohort(value: last.value, people: size) }
+            let value = scale.rounded(sum, size * policy.flattened)
+            last = (sum, size, value)
+            return MicroCohort(value: value, people: size)
+        }
         for block in blocks {
             var left = block.people
             while left > 0 {
@@ -70,12 +78,12 @@ enum MicroCohorts {
                 sum += taken * block.value
                 left -= taken
                 if size == wanted {
-                    entries.append(MicroCohort(value: scale.rounded(sum, size * policy.flattened), people: size))
+                    entries.append(entry())
                     (size, sum) = (0, 0)
                 }
             }
         }
-        if size > 0 { entries.append(MicroCohort(value: scale.rounded(sum, size * policy.flattened), people: size)) }
+        if size > 0 { entries.append(entry()) }
         return entries
     }
 

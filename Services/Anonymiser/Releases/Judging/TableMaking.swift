@@ -46,20 +46,31 @@ struct TableMaker {
         }
     }
 
+    /// A table as it is kept.
+    private struct Encoded: Sendable {
+        let entries: Int
+        let bytes: [UInt8]
+
+        init(_ key: TableKey, _ content: StoredTable.Content, _ policy: AnonymityPolicy) {
+            let table = StoredTable(key, content, policy)
+            (entries, bytes) = (table.entryCount, TableCodec.bytes(table))
+        }
+    }
+
+    /// - Parameter make: gets the place in the plan as well.
     private func collect(
-        _ plan: [PlannedEntry], step: Int?, variance: Int = 0, _ make: (PlannedEntry) throws -> StoredTable.Content?
+        _ plan: [PlannedEntry], step: Int?, variance: Int = 0, _ make: (Int, PlannedEntry) throws -> Encoded?
     ) rethrows -> MadeTables {
         var made = MadeTables()
         made.step = step
-        for planned in plan {
+        for (place, planned) in plan.enumerated() {
             if case .kept(let kept) = planned.content {
                 made.entries += kept.entries
             } else {
-                guard let content = try make(planned) else { continue }
-                let table = StoredTable(planned.key, content, policy)
-                made.entries += table.entryCount
-                let kept = KeptTable(entries: table.entryCount, variance: variance)
-                made.new.append(NewTable(digest: planned.digest, kept: kept, bytes: TableCodec.bytes(table)))
+                guard let encoded = try make(place, planned) else { continue }
+                made.entries += encoded.entries
+                let kept = KeptTable(entries: encoded.entries, variance: variance)
+                made.new.append(NewTable(digest: planned.digest, kept: kept, bytes: encoded.bytes))
             }
             made.digests.append(planned.digest)
         }
@@ -89,24 +100,36 @@ struct TableMaker {
 
     private func records(_ plan: [PlannedEntry], _ made: ClassColumn?, _ kept: Int?) throws -> MadeTables {
         let countings = plan.compactMap { Counting($0.content) }
-        guard !countings.isEmpty else { return collect(plan, step: nil) { content(positions: $0) } }
+        guard !countings.isEmpty else { return collect(plan, step: nil) { encoded(positions: $1) } }
         let column = made ?? Self.column(request, people, hierarchies)
         let step = min(
             kept ?? column.step(sizes: countings.map(\.people), policy) { countings[$0].classes(column) }, column.path.last)
         let tables = RecordTables(policy: policy, column: column)
-        return try collect(plan, step: step) { planned in
-            if case .counted(let histogram, _) = planned.content {
-                let scale = planned.key.type.scales(planned.key.granularity)[0]
-                return tables.table(histogram, scale, from: step).map { StoredTable.Content($0) }
-            }
-            guard let (values, members) = try values(planned) else { return content(positions: planned) }
-            return tables.table(values, members: members, from: step).map { StoredTable.Content($0) }
+        let counted = try Self.made(plan, tables, from: step)
+        return try collect(plan, step: step) { place, planned in
+            if case .counted = planned.content { return counted[place] }
+            guard let (values, members) = try values(planned) else { return encoded(positions: planned) }
+            return tables.table(values, members: members, from: step).map { Encoded(planned.key, .init($0), policy) }
         }
     }
 
-    private func content(positions planned: PlannedEntry) -> StoredTable.Content? {
+    /// Those that were counted, by their places: most of a large release. Each is made of nothing but its histogram.
+    private static func made(_ plan: [PlannedEntry], _ tables: RecordTables, from step: Int) throws -> [Encoded?] {
+        let counted = plan.map { planned -> (key: TableKey, histogram: ClassHistogram)? in
+            guard case .counted(let histogram, _) = planned.content else { return nil }
+            return (planned.key, histogram)
+        }
+        return try ConcurrentWork.map(counted.count) { place -> Encoded? in
+            guard let (key, histogram) = counted[place] else { return nil }
+            return tables.table(histogram, key.type.scales(key.granularity)[0], from: step).map {
+                Encoded(key, .init($0), tables.policy)
+            }
+        }
+    }
+
+    private func encoded(positions planned: PlannedEntry) -> Encoded? {
         guard case .positions(let table) = planned.content else { return nil }
-        return StoredTable.Content(table, policy)
+        return Encoded(planned.key, .init(table, policy), policy)
     }
 
     // MARK: Statistics
@@ -117,9 +140,9 @@ struct TableMaker {
         let granularity = plan.first?.key.granularity ?? request.granularity
         let mechanism = request.mechanism(granularity, policy)
         let tables = StatisticsTables(mechanism, StatisticsClasses(request.attributes, places), people)
-        return try collect(plan, step: nil, variance: mechanism.variance) { planned in
+        return try collect(plan, step: nil, variance: mechanism.variance) { _, planned in
             guard let (values, members) = try values(planned) else { return nil }
-            return .statistics(tables.cells(values, members, using: &generator))
+            return Encoded(planned.key, .statistics(tables.cells(values, members, using: &generator)), policy)
         }
     }
 }

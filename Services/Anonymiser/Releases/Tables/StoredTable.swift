@@ -66,7 +66,17 @@ extension StoredTable {
 
 extension StoredTable.Content {
     init(_ table: RecordTable) {
-        self = .records(table.classes.map { .init(labels: $0.labels, values: $0.entries.flatMap(\.values)) })
+        self = .records(
+            table.classes.map { one in
+                // There are millions of them: no array for each.
+                var values: [Int] = []
+                values.reserveCapacity(one.entries.count * (one.entries.first?.second == nil ? 1 : 2))
+                for entry in one.entries {
+                    values.append(entry.value)
+                    if let second = entry.second { values.append(second) }
+                }
+                return .init(labels: one.labels, values: values)
+            })
     }
 
     init(_ table: LocationTable, _ policy: AnonymityPolicy) {

@@ -90,14 +90,21 @@ enum TableCodec {
 extension TableCodec {
     /// Of each component the largest number of which all its values are multiples, then by class the differences of its entries in it.
     private static func write(_ classes: [StoredTable.Class], components: Int, _ writer: inout ByteFieldWriter) {
-        let units = (0..<components).map { component in
-            let unit = classes.reduce(0) { unit, one in
-                stride(from: component, to: one.values.count, by: components).reduce(unit) { commonDivisor($0, one.values[$1]) }
+        let common = (0..<components).map { component in
+            var unit = 0
+            for one in classes {
+                // Most are as the one before.
+                var last: Int?
+                for place in stride(from: component, to: one.values.count, by: components) where one.values[place] != last {
+                    unit = commonDivisor(unit, one.values[place])
+                    last = one.values[place]
+                }
             }
-            return min(max(unit, unitBounds.lowerBound), unitBounds.upperBound)
+            return unit
         }
+        let units = common.map { min(max($0, unitBounds.lowerBound), unitBounds.upperBound) }
         // Where it was larger than can be written, nothing but 1 need divide all.
-        let isWhole = classes.allSatisfy { one in one.values.indices.allSatisfy { one.values[$0] % units[$0 % components] == 0 } }
+        let isWhole = zip(common, units).allSatisfy { $0 % $1 == 0 }
         let written = isWhole ? units : units.map { _ in 1 }
         for unit in written { writer.number(unit) }
         writer.number(classes.count)
@@ -105,10 +112,12 @@ extension TableCodec {
             for label in one.labels { writer.text(label) }
             writer.number(one.values.count / max(1, components))
             var last = [Int](repeating: 0, count: components)
-            for index in one.values.indices {
-                let (component, value) = (index % components, one.values[index] / written[index % components])
-                writer.signed(value - last[component])
+            var component = 0
+            for value in one.values {
+                // All are multiples of the unit, so that their differences are.
+                writer.signed(value == last[component] ? 0 : (value - last[component]) / written[component])
                 last[component] = value
+                component = component + 1 == components ? 0 : component + 1
             }
         }
     }
