@@ -80,18 +80,16 @@ final class Journal: Sendable {
         }
     }
 
-    /// What is urgent and not on disk: as good as nothing, unless the disk is slow or refuses.
+    /// What is urgent and the disk does not take: it has refused it, or is busy with it for longer than a sound one is. Nothing else: what is
+    /// merely on its way is known to nobody before it is stored.
     var unstored: StoreBatch {
         state.withLock { state in
+            let isHanging = !state.inHand.isEmpty && ContinuousClock.now - state.inHandSince > Journal.busy
+            guard state.isRefused || isHanging else { return StoreBatch() }
             var unstored = state.inHand
             unstored.add(state.urgent)
             return unstored
         }
-    }
-
-    /// Whether the disk has refused what is urgent, or has not taken it for so long that more is wrong than that it is busy.
-    var isStuck: Bool {
-        state.withLock { $0.isRefused || !$0.inHand.isEmpty && ContinuousClock.now - $0.inHandSince > Journal.busy }
     }
 
     /// Returns once everything urgent that was noted is on disk; throws if it is not.

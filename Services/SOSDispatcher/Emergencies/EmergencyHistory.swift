@@ -3,7 +3,7 @@
 import Contracts
 import ServiceKit
 
-/// What is stored, together with what is decided and not on disk yet: while the disk refuses, a call that is under way is shown as well.
+/// What is stored, together with what is decided and the disk refuses: a call that is under way is shown as well.
 struct EmergencyHistory: Sendable {
     let store: SOSStore
     let journal: Journal

@@ -89,7 +89,6 @@ extension SupervisionService {
     /// What the other dispatcher is told when it starts: whoever's emergency, or word in one, this side's disk does not take. What is merely
     /// on its way to the disk comes in its place, after the entries that it follows from.
     func unstored(after: PersonID?) async -> ReadUnstored.Reply {
-        guard journal.isStuck else { return ReadUnstored.Reply(facts: [], next: nil) }
         let unstored = journal.unstored
         let told = Dictionary(grouping: unstored.told.compactMap(\.ofEmergency)) { $0.subject }
         let people = Set(unstored.emergencies.values.map(\.person)).union(told.keys.compactMap(\.self))
