@@ -65,8 +65,7 @@ package final class Exchange: Sendable {
         Exchange(
             caller: try await proof.caller(of: head, publicOrigin: publicOrigin), requestID: requestID, receivedAt: receivedAt,
             mediaType: mediaType, shape: shape, head: head, requestBody: requestBody, isFit: isFit, beganAt: beganAt,
-            server: server, permit: permit,
-            executor: executor, names: names, values: values, peerAddress: peerAddress, proof: proof)
+            server: server, permit: permit, executor: executor, names: names, values: values, peerAddress: peerAddress, proof: proof)
     }
 
     /// For what only some requests or callers of a route do that anybody may use who is logged in: refused as by a route of `access` where
